@@ -1,0 +1,172 @@
+"""LeaderWorkerSet: keys, name bounds, rollout arithmetic, which fields exist when, and the form.
+
+Sources: `lws §1–§4, §8` (code at v0.10.0) and `lab E1–E3, E7, E9` (seen at v0.9.0 and v0.10.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from gangform.apis.forms import Abilities, GroupView, PodRole, PodView, Rendezvous, Selectors
+from gangform.apis.versions import Evidence, Release, Row, Table
+from gangform.documents.document import Document, dig, mapping, text, whole
+
+API_VERSION = "leaderworkerset.x-k8s.io/v1"
+GROUP = "leaderworkerset.x-k8s.io"
+KIND = "LeaderWorkerSet"
+
+PREFIX = "leaderworkerset.sigs.k8s.io/"
+NAME = PREFIX + "name"
+WORKER_INDEX = PREFIX + "worker-index"
+GROUP_INDEX = PREFIX + "group-index"
+EXCLUSIVE_TOPOLOGY = PREFIX + "exclusive-topology"
+LEADER_INDEX = "0"
+"""Value of the worker index on leaders. There is no role label on pods (`lws §1`, `lab` summary 1)."""
+
+ADDRESS_VARIABLE = "LWS_LEADER_ADDRESS"
+SIZE_VARIABLE = "LWS_GROUP_SIZE"
+RANK_VARIABLE = "LWS_WORKER_INDEX"
+
+AFTER_START = "RecreateGroupAfterStart"
+ON_POD_RESTART = "RecreateGroupOnPodRestart"
+NEVER = "None"
+LEADER_CREATED = "LeaderCreated"
+LEADER_READY = "LeaderReady"
+
+FIELDS = Table(
+    KIND,
+    Release(0, 10),
+    [
+        Row(AFTER_START, Release(0, 9), Evidence.LAB, "lab E7; in the enum of v0.9.0 and v0.10.0"),
+        Row("volumeClaimTemplates", Release(0, 8), Evidence.CODE, "lws §2c"),
+        Row("partition", Release(0, 6), Evidence.CODE, "lws §2a"),
+    ],
+)
+"""Fields and values that not every release has."""
+
+_VARYING = frozenset(
+    {
+        GROUP_INDEX,
+        PREFIX + "group-key",
+        PREFIX + "template-revision-hash",
+        "apps.kubernetes.io/pod-index",
+        "controller-revision-hash",
+        "statefulset.kubernetes.io/pod-name",
+    }
+)
+
+
+def longest_name(*, size: int, highest_index: int) -> int:
+    """The longest safe name of a set: 52 for size 1, else 50 less the digits of the highest index beyond one.
+
+    The binding bound is the label `controller-revision-hash` = `<statefulset>-<up to 10 characters>` ≤ 63 on the
+    worker StatefulSet `<name>-<index>`; beyond it success depends on the length of the hash (`lws §2e`, `lab E9`).
+    """
+    return 52 if size == 1 else 51 - len(str(highest_index))
+
+
+def peak_groups(replicas: int, *, surge: int, unavailable: int) -> int:
+    """Groups that exist at the height of a rollout: R + s if R > s, else R + max(0, R − u) (`lws §3`, `lab E2`)."""
+    return replicas + surge if replicas > surge else replicas + max(0, replicas - unavailable)
+
+
+def serving_groups(replicas: int, *, unavailable: int) -> int:
+    """Groups that keep serving at least while a rollout lasts: R − u (`lws §3`, `lab E2`)."""
+    return max(0, replicas - unavailable)
+
+
+def budget_expects(replicas: int, size: int) -> int:
+    """Pods that a per-group budget in `maxUnavailable` or percent expects: R + S − 1, not S (`lab E3`)."""
+    return replicas + size - 1
+
+
+class LeaderWorkerSetForm:
+    """The form of `leaderworkerset.x-k8s.io/v1` LeaderWorkerSet."""
+
+    kind: ClassVar[str] = KIND
+    api_version: ClassVar[str] = API_VERSION
+    can: ClassVar[Abilities] = Abilities(
+        runs_groups=True,
+        surges=True,
+        recreates_groups=True,
+        has_group_label=True,
+        has_leader_label=True,
+        makes_stateful_sets=True,
+    )
+
+    def longest_name(self, *, size: int, highest_index: int) -> int:
+        """See `longest_name` of this module."""
+        return longest_name(size=size, highest_index=highest_index)
+
+    def selectors(self, *, name: str, app: str) -> Selectors:
+        """Leaders are the pods with the set's name and worker index 0."""
+        pods = {NAME: name}
+        return Selectors(
+            leaders={**pods, WORKER_INDEX: LEADER_INDEX},
+            pods=pods,
+            group=lambda index: {**pods, GROUP_INDEX: str(index)},
+        )
+
+    def rendezvous(self) -> Rendezvous | None:
+        """The variables that the controller puts first into every container, so `$(…)` expands in arguments."""
+        return Rendezvous(
+            address=f"$({ADDRESS_VARIABLE})", rank=f"$({RANK_VARIABLE})", size=f"$({SIZE_VARIABLE})"
+        )
+
+    def read(self, document: Document) -> Iterator[GroupView]:
+        """One homogeneous set of groups; a missing leaderTemplate means the worker template serves both."""
+        manifest = document.manifest
+        spec = mapping(manifest, "spec")
+        size = whole(spec, "leaderWorkerTemplate", "size") or 1
+        name = text(manifest, "metadata", "name")
+        base = ("spec", "leaderWorkerTemplate")
+        own = base + ("leaderTemplate",)
+        shared = base + ("workerTemplate",)
+        has_leader = isinstance(dig(manifest, *own), Mapping)
+        rolling = mapping(spec, "rolloutStrategy", "rollingUpdateConfiguration")
+
+        def pods(path: tuple[str, ...], role: PodRole, count: int) -> PodView:
+            template = mapping(manifest, *path)
+            labels = {
+                key: value
+                for key, value in mapping(template, "metadata", "labels").items()
+                if isinstance(value, str)
+            }
+            varying: frozenset[str] = _VARYING
+            never: dict[str, str] = {}
+            if role == "leader":
+                labels[WORKER_INDEX] = LEADER_INDEX
+            elif role == "worker":
+                # A label of the template wins over the controller's own (lab E9): such workers look like leaders.
+                if WORKER_INDEX not in labels:
+                    varying = varying | {WORKER_INDEX}
+                    never = {WORKER_INDEX: LEADER_INDEX}
+            return PodView(
+                document=document,
+                path=path,
+                role=role,
+                count=count,
+                labels={**labels, NAME: name},
+                varying=varying,
+                never=never,
+                annotations={
+                    key: value
+                    for key, value in mapping(template, "metadata", "annotations").items()
+                    if isinstance(value, str)
+                },
+                spec=mapping(template, "spec"),
+            )
+
+        yield GroupView(
+            document=document,
+            kind=KIND,
+            namespace=text(manifest, "metadata", "namespace"),
+            name=name,
+            replicas=whole(spec, "replicas"),
+            size=size,
+            leader=pods(own if has_leader else shared, "leader", 1),
+            workers=pods(shared, "worker", size - 1) if size > 1 else None,
+            surge=dig(rolling, "maxSurge"),
+            unavailable=dig(rolling, "maxUnavailable"),
+        )

@@ -1,0 +1,114 @@
+"""The plain data that everything downstream of the plan works on.
+
+A manifest holds only maps, lists, texts, whole numbers and booleans: a float would be spelled differently by the
+two emitters, and `null` has no meaning we use (`style §1.4`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Union
+
+from gangform.findings import Path
+
+Node = Union[Mapping[str, "Node"], Sequence["Node"], str, int, bool]
+"""A value inside a manifest. Covariant and read-only, so that builders need no casts."""
+
+Manifest = Mapping[str, Node]
+"""A whole object, or any map inside one."""
+
+
+class Key(NamedTuple):
+    """What makes an object the same object in a cluster. `namespace` is empty for a cluster-scoped one."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        """`Service/llm/r1-leader`, as people write it."""
+        return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One object of a bundle and where it came from. Only `manifest` is emitted."""
+
+    manifest: Manifest
+    builder: str
+    """Dotted name of the function that made it: `manifests.disruption.budgets`. Empty for a foreign file."""
+    origin: Path | None = None
+    """The input it exists for: `("servings", "r1")`. `None` for a foreign file."""
+    wave: int = 0
+    """Argo CD sync wave; also the order in the file."""
+
+    @property
+    def key(self) -> Key:
+        """Group, kind, namespace and name."""
+        return key_of(self.manifest)
+
+    @property
+    def kind(self) -> str:
+        """The kind, or an empty text for something that has none."""
+        return text(self.manifest, "kind")
+
+
+def key_of(manifest: Manifest) -> Key:
+    """The key of a manifest; parts that are missing are empty texts."""
+    version = text(manifest, "apiVersion")
+    return Key(
+        version.rpartition("/")[0],
+        text(manifest, "kind"),
+        text(manifest, "metadata", "namespace"),
+        text(manifest, "metadata", "name"),
+    )
+
+
+def dig(node: Node | None, *path: str | int) -> Node | None:
+    """The value at a path, or `None` where the path ends early or meets something of another type."""
+    for part in path:
+        if isinstance(part, str) and isinstance(node, Mapping):
+            node = node.get(part)
+        elif isinstance(part, int) and isinstance(node, Sequence) and not isinstance(node, str):
+            node = node[part] if -len(node) <= part < len(node) else None
+        else:
+            return None
+    return node
+
+
+def text(node: Node | None, *path: str | int) -> str:
+    """The text at a path; empty where there is none."""
+    value = dig(node, *path)
+    return value if isinstance(value, str) else ""
+
+
+def whole(node: Node | None, *path: str | int) -> int | None:
+    """The whole number at a path; `None` where there is none (a boolean is none)."""
+    value = dig(node, *path)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def mapping(node: Node | None, *path: str | int) -> Manifest:
+    """The map at a path; empty where there is none."""
+    value = dig(node, *path)
+    return value if isinstance(value, Mapping) else {}
+
+
+def sequence(node: Node | None, *path: str | int) -> Sequence[Node]:
+    """The list at a path; empty where there is none."""
+    value = dig(node, *path)
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+
+
+def leaves(node: Node, path: Path = ()) -> Iterator[tuple[Path, str | int | bool]]:
+    """Every text, number and boolean in a node, with its path, in order."""
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            yield from leaves(value, (*path, key))
+    elif isinstance(node, (str, int)):
+        yield path, node
+    else:
+        for index, value in enumerate(node):
+            yield from leaves(value, (*path, index))

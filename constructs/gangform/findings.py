@@ -1,0 +1,158 @@
+"""What can be wrong, as data: a code, a place, what was seen, and what to write instead.
+
+    GangformError
+    ├── InputError        one or more findings of severity `breaks`; nothing was made
+    └── EnvironmentFault  the machine is not able: no Node, a folder that cannot be written
+
+A finding names a *logical* place (an input's path, or an object and a path in it). File, line and column are joined
+at the end, from the spans that the reader kept, by whoever prints it. A code is declared beside the check that
+raises it, and `CODES` makes the documented table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+Path = tuple[str | int, ...]
+"""Keys and list indexes from the root of an input or an object."""
+
+
+class Severity(StrEnum):
+    """How bad a finding is. One scale everywhere: error, warning, note."""
+
+    BREAKS = "breaks"
+    """Does not start, never serves, or does not do what it is there for: refused, nothing is written."""
+    DEGRADES = "degrades"
+    """Works, but loses capacity, safety or time: emitted, and said."""
+    STYLE = "style"
+    """Worth a remark."""
+
+    @property
+    def word(self) -> str:
+        """What a report calls it: `error`, `warning` or `note`."""
+        return {"breaks": "error", "degrades": "warning", "style": "note"}[self.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A kind of fault. Declared beside the check that raises it; its id never changes."""
+
+    id: str
+    """Kebab-case: `tensor-does-not-divide-heads`."""
+    title: str
+    """One sentence, shown by `gangform explain CODE`."""
+    severity: Severity
+    source: str
+    """Where the rule comes from: `engines §1.2`, `lab E4`, or a field of the design."""
+
+
+CODES: dict[str, Code] = {}
+"""Every code declared so far, by id. Complete once every module that declares one is imported."""
+
+
+def declare(id: str, title: str, severity: Severity, source: str) -> Code:
+    """Declare a kind of fault, once.
+
+    Raises:
+        ValueError: The id is already taken.
+    """
+    if id in CODES:
+        raise ValueError(f"code `{id}` is declared twice")
+    CODES[id] = Code(id, title, severity, source)
+    return CODES[id]
+
+
+class InputPath(NamedTuple):
+    """A place in the inputs: `("servings", "r1", "parallelism", "tensor")`. List entries go by name where they have one."""
+
+    path: Path
+
+
+class DocumentPath(NamedTuple):
+    """A place in an object: its kind, namespace and name, and the path of the field."""
+
+    kind: str
+    namespace: str
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One fault at one place."""
+
+    code: Code
+    at: InputPath | DocumentPath
+    what: str
+    """The rule with both values and units. No full stop on one sentence."""
+    fix: str
+    """An imperative with a concrete value."""
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """The values, for `-o json`."""
+
+    @property
+    def breaks(self) -> bool:
+        """Whether nothing may be written while it stands."""
+        return self.code.severity is Severity.BREAKS
+
+    def sort_key(self) -> tuple[str, tuple[str, ...], str, str]:
+        """By place, then code, so that reports are stable."""
+        at = self.at
+        if isinstance(at, InputPath):
+            return ("", tuple(map(_sortable, at.path)), self.code.id, self.what)
+        place = (at.kind, at.namespace, at.name, *map(_sortable, at.path))
+        return ("document", place, self.code.id, self.what)
+
+
+def _sortable(part: str | int) -> str:
+    return f"{part:08d}" if isinstance(part, int) else part
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Sorted by place, then code; what was said twice is said once."""
+    unique = {finding.sort_key(): finding for finding in findings}
+    return tuple(unique[key] for key in sorted(unique))
+
+
+def show_path(path: Path) -> str:
+    """`spec.template.containers[0].image`; a key with dots is put in brackets."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part.replace("-", "").replace("_", "").isalnum():
+            text += f".{part}" if text else part
+        else:
+            text += f"[{part}]"
+    return text
+
+
+class GangformError(Exception):
+    """The root of all errors that gangform raises on purpose."""
+
+
+class InputError(GangformError):
+    """Inputs that no bundle can be made from. Carries every finding of the stage, not only the first."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        """Keep the findings, sorted."""
+        self.findings = ordered(findings)
+        super().__init__("\n".join(brief(finding) for finding in self.findings))
+
+
+class EnvironmentFault(GangformError):
+    """The machine cannot do it: no Node, a folder that cannot be written. The message says what to do."""
+
+
+def brief(finding: Finding) -> str:
+    """A finding without its file: for exceptions and for construct validation."""
+    at = finding.at
+    if isinstance(at, InputPath):
+        place = show_path(at.path)
+    else:
+        place = f"{at.kind}/{at.name} {show_path(at.path)}".rstrip()
+    word = finding.code.severity.word
+    return f"{word}[{finding.code.id}]: {finding.what}\n  --> {place}\n  fix: {finding.fix}"

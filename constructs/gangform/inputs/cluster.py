@@ -1,0 +1,180 @@
+"""What a cluster is and runs, and the fleet: which servings run on which clusters.
+
+`unknown` is a value: a check that needs what nobody declared says so instead of guessing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
+
+from gangform.apis.versions import Release, Versions
+from gangform.inputs.base import Count, LabelKey, Model, Name, Natural, ObjectName
+from gangform.inputs.hardware import HardwareShape
+from gangform.inputs.model import ModelProfile
+from gangform.inputs.serving import Serving, Version
+from gangform.units import Seconds
+
+Switch = Literal["on", "off", "unknown"]
+"""A setting of the cluster that our output relies on."""
+
+
+class Installed(Model):
+    """Releases that the cluster runs."""
+
+    kubernetes: Version
+    lws: Version | None = None
+    kueue: Version | None = None
+    volcano: Version | None = None
+
+    @property
+    def releases(self) -> Versions:
+        """The same as numbers."""
+
+        def read(text: str | None) -> Release | None:
+            return None if text is None else Release.parse(text)
+
+        return Versions(
+            kubernetes=Release.parse(self.kubernetes),
+            lws=read(self.lws),
+            kueue=read(self.kueue),
+            volcano=read(self.volcano),
+        )
+
+
+class Domain(Model):
+    """Nodes that share their place at every level above the host."""
+
+    at: tuple[str, ...] = Field(strict=False, min_length=1)
+    """Label values, one a level, coarse to fine, the host level left out."""
+    nodes: Count
+
+
+class Pool(Model):
+    """Nodes of one shape."""
+
+    hardware: str | HardwareShape
+    """A shape's name, or a whole shape inline."""
+    nodes: Natural | None = None
+    """How many; `None`: no inventory, and what needs one is not checked."""
+    levels: tuple[LabelKey, ...] = Field(default=(), strict=False)
+    """Node-label keys of the topology, coarse to fine; the host comes last."""
+    domains: tuple[Domain, ...] | None = Field(default=None, strict=False)
+    """Which nodes lie where; `None`: no inventory."""
+    node_labels: dict[str, str] = Field(default_factory=dict)
+    """Labels beside the GPU product that tell this pool from others."""
+
+    @field_validator("levels")
+    @classmethod
+    def _host_last(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        host = "kubernetes.io/hostname"
+        if len(set(value)) != len(value) or host in value[:-1]:
+            raise PydanticCustomError(
+                "levels-order",
+                "levels are {levels}; each stands once, and {host} last",
+                {"levels": ", ".join(value), "host": host},
+            )
+        return value
+
+
+class KueueSettings(Model):
+    """Kueue's configuration, as far as our output relies on it."""
+
+    lws_framework: Switch = "unknown"
+    """Whether the LeaderWorkerSet integration is enabled; off means groups run outside quota, silently."""
+    wait_for_pods_ready: Seconds | Literal["off", "unknown"] | None = None
+    """Timeout from admission to ready; `None` means the release's default (off up to 0.18, 30m from 0.19)."""
+    quota: dict[str, dict[str, str]] | None = None
+    """Nominal quota of existing ClusterQueues' flavors: flavor → resource → amount, where `foundation: existing`."""
+
+
+class VolcanoSettings(Model):
+    """Volcano's configuration, as far as our output relies on it."""
+
+    plugins: tuple[str, ...] | None = Field(default=None, strict=False)
+    """Scheduler plugins that are on; `None`: unknown. Hard topology needs `network-topology-aware`."""
+
+
+class Monitoring(Model):
+    """How the cluster selects rules and names its exporters."""
+
+    enabled: bool = True
+    """Whether PrometheusRules and PodMonitors are made at all."""
+    labels: dict[str, str] = Field(default_factory=dict)
+    """Labels that the Prometheus selects rules and monitors by (`release: …` for kube-prometheus-stack)."""
+    kube_state_metrics_job: str = "kube-state-metrics"
+    runbook_base: str | None = None
+    """URL before the alert's name; `None`: no runbook links."""
+
+
+class Cluster(Model):
+    """One cluster."""
+
+    name: Name
+    versions: Installed
+    foundation: Literal["all", "queues", "existing"]
+    """Who owns queues, flavors and topology. `all`: we make all of them; `queues`: flavors and topology are
+    others'; `existing`: we make none. No default: emitting a queue that another team owns takes over their quota."""
+    pools: dict[Name, Pool] = Field(min_length=1)
+    gitops: Literal["none", "argocd"] = "none"
+    lws_scheduler_provider: Literal["none", "volcano", "unknown"] = "unknown"
+    """LWS's `gangSchedulingManagement.schedulerProvider`: a switch of the whole cluster."""
+    kueue: KueueSettings = KueueSettings()
+    volcano: VolcanoSettings = VolcanoSettings()
+    priorities: dict[ObjectName, int] = Field(default_factory=dict)
+    """Kueue WorkloadPriorityClasses that the foundation makes: name → value."""
+    metrics_adapter: Literal["external", "none", "unknown"] = "unknown"
+    """Who serves external.metrics.k8s.io; autoscaling is refused until it is `external`."""
+    monitoring: Monitoring = Monitoring()
+
+    @classmethod
+    def load(cls, path: str | Path) -> Cluster:
+        """Read a cluster from a file.
+
+        Raises:
+            InputError: With everything that is wrong in it.
+        """
+        from gangform.inputs.load import load_cluster
+
+        return load_cluster(Path(path))
+
+
+class Library:
+    """The models and hardware shapes that references may name: shipped ones, and the user's, which win."""
+
+    def __init__(
+        self, models: Mapping[str, ModelProfile], hardware: Mapping[str, HardwareShape]
+    ) -> None:
+        """Keep both maps, by name."""
+        self.models = models
+        self.hardware = hardware
+
+    @classmethod
+    def shipped(cls) -> Library:
+        """What comes with the package, read on demand."""
+        from gangform.inputs.load import shipped_library
+
+        return shipped_library()
+
+
+class Fleet(Model):
+    """Clusters and the servings that run on them; one of each is a fleet."""
+
+    version: Literal[1]
+    """Version of the file format."""
+    defaults: Literal[1] = 1
+    """Edition of our defaults."""
+    clusters: tuple[Cluster, ...] = Field(min_length=1, strict=False)
+    servings: tuple[Serving, ...] = Field(default=(), strict=False)
+
+    def servings_of(self, cluster: Cluster) -> tuple[Serving, ...]:
+        """The servings of a cluster, in the order of the file."""
+        return tuple(
+            serving
+            for serving in self.servings
+            if serving.clusters is None or cluster.name in serving.clusters
+        )

@@ -1,0 +1,76 @@
+"""The only home of our opinions: each with its value, its unit and its reason.
+
+A better default comes with a new edition, never under the feet of a running fleet: `defaults: 1` in the inputs keeps
+the bytes of the templates as they are (`design §3`, Output is an interface).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gangform.units import Bytes, BytesPerSecond, Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """One edition of our opinions."""
+
+    edition: int
+    """The number that inputs name."""
+
+    allocatable_share: Fraction = Fraction(9, 10)
+    """Share of a node's allocatable CPU, memory and ephemeral storage that a whole-node pod requests. The rest is
+    for DaemonSets, whose requests we do not know."""
+    shared_memory_per_gpu: Bytes = Bytes.gib(2)
+    """`/dev/shm` per GPU of the pod. Guides use 2 to 64 GiB a pod; NCCL and the engine's queues need a few."""
+    drain: Seconds = Seconds(60)
+    """How long a leader may finish requests after it left the endpoints, where the engine can drain."""
+    pre_stop: Seconds = Seconds(15)
+    """Sleep before the engine is told to stop, so that every proxy has dropped the endpoint first."""
+    grace_margin: Seconds = Seconds(15)
+    """Added to preStop and drain for the process to end by itself."""
+
+    warm_up: Seconds = Seconds(240)
+    """From weights loaded to ready: compilation, graph capture, profiling."""
+    assumed_bandwidth: BytesPerSecond = BytesPerSecond(2**30)
+    """Read bandwidth of a pod where neither hardware nor serving says one: 1 GiB/s."""
+    cold_start_margin: Fraction = Fraction(3, 2)
+    """The worst cold start is this many times the expected one: a busy store, a cold image."""
+    startup_floor: Seconds = Seconds(600)
+    """Least startup budget. Too short kills a load and repeats it for ever; too long costs nothing."""
+    assumed_startup_floor: Seconds = Seconds(2700)
+    """Least startup budget where the read bandwidth is only assumed."""
+
+    startup_period: Seconds = Seconds(10)
+    """Between startup probes."""
+    readiness_period: Seconds = Seconds(5)
+    """Between readiness probes: a lost engine leaves the endpoints within two failures."""
+    readiness_failures: int = 2
+    readiness_timeout: Seconds = Seconds(3)
+    liveness_period: Seconds = Seconds(30)
+    """Between liveness probes: slow on purpose, since a failure rebuilds the whole group."""
+    liveness_failures: int = 3
+    liveness_timeout: Seconds = Seconds(10)
+
+    pending_alert: Seconds = Seconds(1800)
+    """How long a group may wait for capacity before somebody is told."""
+    scaling_target: int = 8
+    """Waiting requests a group at which the autoscaler adds one."""
+    not_ready_margin: Seconds = Seconds(300)
+    """Beyond the worst cold start, before a missing group alarms."""
+    queue_weight: int = 1
+    """Share of a Volcano queue among queues: equal, until somebody has a reason."""
+
+
+EDITIONS: dict[int, Defaults] = {1: Defaults(edition=1)}
+"""Every edition that is kept, by number."""
+
+
+def defaults(edition: int) -> Defaults:
+    """The table of an edition.
+
+    Raises:
+        KeyError: There is no such edition.
+    """
+    return EDITIONS[edition]

@@ -1,0 +1,120 @@
+"""What a model needs: its architecture, its size, and where each figure was read.
+
+A profile is data with sources. Either the architecture is known and every derived figure follows from it, or it is
+unknown and four measured numbers stand in (`measured`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from gangform.inputs.base import Count, Model, Natural, ObjectName
+from gangform.units import Bytes
+
+WeightType = Literal["bf16", "fp8", "int4", "mxfp4", "nvfp4"]
+"""The number format of most of a checkpoint's weights."""
+
+
+class Attention(Model):
+    """How a layer attends, as far as it decides what shards and what a token costs in cache."""
+
+    kind: Literal["gqa", "mla"]
+    """`gqa`: keys and values per head (multi-head and multi-query included). `mla`: one latent per token, which
+    every tensor rank keeps whole."""
+    heads: Count
+    """Query heads. Tensor parallelism must divide them (`engines §1.2`)."""
+    kv_heads: Count | None = None
+    """Key/value heads of `gqa`; replicated where tensor is larger (`engines §6.1`)."""
+    head_dim: Count | None = None
+    """Elements per head of `gqa`; keys and values alike."""
+    latent: Count | None = None
+    """Elements cached per token and layer of `mla`: compressed latent plus rotary part (512 + 64 for DeepSeek)."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Attention:
+        wanted = ("kv_heads", "head_dim") if self.kind == "gqa" else ("latent",)
+        missing = [name for name in wanted if getattr(self, name) is None]
+        if missing:
+            raise PydanticCustomError(
+                "attention-incomplete",
+                "attention of kind {kind} needs {missing}",
+                {"kind": self.kind, "missing": " and ".join(missing)},
+            )
+        return self
+
+
+class Experts(Model):
+    """The experts of a mixture-of-experts model."""
+
+    routed: Count
+    """Routed experts a layer; expert parallelism must divide them (redundant ones included)."""
+    active: Count
+    """Routed experts a token uses."""
+    width: Count
+    """Inner width of one expert."""
+    shared: Natural = 0
+    """Experts that every token uses."""
+
+
+class Architecture(Model):
+    """The shape of a decoder, from its published `config.json`."""
+
+    layers: Count
+    hidden: Count
+    vocabulary: Count
+    """Rows of the embedding. Tensor parallelism must divide it (`engines §1.2`)."""
+    attention: Attention
+    dense_width: Count | None = None
+    """Inner width of dense layers; `None` where every layer has experts."""
+    dense_layers: Natural | None = None
+    """Layers without experts; `None` means all of them where there are no experts, else none."""
+    experts: Experts | None = None
+
+
+class Measured(Model):
+    """Four numbers that stand in for an architecture nobody described."""
+
+    weights_per_gpu: Bytes
+    """Weights on the fullest GPU, at the parallelism they were measured with."""
+    kv_bytes_per_token: Count
+    """Cache bytes per token on the GPU that holds most, at the same parallelism."""
+
+
+class ModelProfile(Model):
+    """One model, as published. Shipped, imported or written inline; extended by naming it in a serving."""
+
+    name: ObjectName
+    """What servings call it; the file's name where it has a file of its own."""
+    repository: str = Field(min_length=1)
+    """The id on the hub, or any id that the engine accepts: `deepseek-ai/DeepSeek-R1`."""
+    weights: WeightType
+    """The number format of most weights."""
+    quantization_block: Count | None = None
+    """Side of a block of block-wise FP8 (128 for DeepSeek): sharded outputs must be multiples of it."""
+    checkpoint: Bytes
+    """Size of what has to be read from disk or network, all files."""
+    parameters: Count | None = None
+    """All parameters, a whole number."""
+    expert_parameters: Natural = 0
+    """Parameters of routed experts, which expert parallelism shards over data-parallel ranks too."""
+    context_limit: Count
+    """The longest context that the model was made for, in tokens."""
+    architecture: Architecture | None = None
+    """`None` for an unknown architecture; `measured` is then required."""
+    measured: Measured | None = None
+    """Measured stand-ins; win over what would be derived."""
+    sources: dict[str, str] = Field(default_factory=dict)
+    """Where each figure was read: field → source. `calculated` and `not verified` are said as such."""
+
+    @model_validator(mode="after")
+    def _known(self) -> ModelProfile:
+        if self.architecture is None and self.measured is None:
+            raise PydanticCustomError(
+                "model-undescribed",
+                "{name} has neither `architecture` nor `measured`; one of them is needed",
+                {"name": self.name},
+            )
+        return self

@@ -1,0 +1,359 @@
+"""What a user wants served: one model on one pool, how it is split, how many groups, and everything around them.
+
+Absent means derived or defaulted, and the plan says by what. A value that the plan owns (ranks, GPUs, selectors,
+queue labels) has no field here.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from gangform.apis.versions import Release
+from gangform.inputs.base import Count, LabelKey, Model, Name, Natural, ObjectName
+from gangform.inputs.model import ModelProfile
+from gangform.units import Bytes, BytesPerSecond, Millicores, Seconds
+
+Object = dict[str, JsonValue]
+"""A piece of a Kubernetes object, passed through as written."""
+
+
+def _version(value: object) -> object:
+    written = getattr(value, "written", None)
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        raise PydanticCustomError(
+            "version-unquoted",
+            'a version without quotes is a number: YAML reads {written} as {value}; write "{written}"',
+            {"written": written or str(value), "value": f"{value:g}" if value else str(value)},
+        )
+    if isinstance(value, str):
+        try:
+            Release.parse(value)
+        except ValueError as error:
+            raise PydanticCustomError("version-invalid", "{text}", {"text": str(error)}) from None
+    return value
+
+
+Version = Annotated[str, BeforeValidator(_version)]
+"""A version as text: `"0.10"`. Unquoted it would be the number 0.1."""
+
+
+def _groups(value: object) -> object:
+    if isinstance(value, str) and value.endswith("%"):
+        raise PydanticCustomError(
+            "percent-of-groups",
+            "`{value}` is a percentage; write a whole number of groups: under Kueue a percentage surge is never "
+            "admitted, and after a scale-down it can resolve to 0",
+            {"value": value},
+        )
+    return value
+
+
+Groups = Annotated[int, Field(ge=0), BeforeValidator(_groups)]
+"""A whole number of groups; percentages are refused (`lws §3`, `lab` summary 4)."""
+
+
+class Engine(Model):
+    """The inference engine and its release."""
+
+    name: Name = "vllm"
+    version: Version
+    """Decides flags, probes and memory. Required also with an image of your own."""
+    image: str | None = None
+    """Image with tag or digest; `None` means the engine's published image of that version."""
+    args: tuple[str, ...] = Field(default=(), strict=False)
+    """Passed through verbatim after ours; not read by the plan."""
+    utilization: Decimal | None = Field(default=None, gt=0, le=1, strict=False)
+    """Share of visible GPU memory the engine may use; `None` means the engine's default of that version."""
+    kv_cache_type: Literal["auto", "fp8"] = "auto"
+    """Number format of the cache; `auto` is 16 bits."""
+
+
+class Parallelism(Model):
+    """How one replica is split. tensor × pipeline × data × prefillContext = size × GPUs per pod."""
+
+    tensor: Count = 1
+    """Ranks that share each layer; inside the NVLink domain unless the hardware says more."""
+    pipeline: Count = 1
+    """Stages of consecutive layers."""
+    data: Count = 1
+    """Attention replicas inside one group (mixture-of-experts models)."""
+    prefill_context: Count = 1
+    """Ranks that share a prompt's tokens."""
+    decode_context: Count = 1
+    """Ranks that share a sequence's cache; divides tensor and uses the same GPUs."""
+    expert_parallel: bool = False
+    """Spread whole experts over tensor × data ranks instead of cutting each."""
+
+
+class Autoscaling(Model):
+    """Bounds and signal of a HorizontalPodAutoscaler on the set: one step is one group."""
+
+    min: Count
+    max: Count
+    metric: str | None = None
+    """External metric; `None` means the engine's waiting requests under the name the adapter should give it."""
+    target: Count | None = None
+    """Value a group at which one more is added; `None` means the default."""
+    selector: dict[str, str] = Field(default_factory=dict)
+    """Further labels of the metric's series."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Autoscaling:
+        if self.max < self.min:
+            raise PydanticCustomError(
+                "autoscaling-bounds", "max {max} is below min {min}", {"max": self.max, "min": self.min}
+            )
+        return self
+
+
+class Admission(Model):
+    """Who decides whether a group may start."""
+
+    backend: Name
+    """`kueue`, `volcano` (LWS's provider), `volcano-podgroup` (PodGroups of our own) or `none`."""
+    queue: Name | None = None
+    """LocalQueue or Volcano Queue; required where the backend has queues."""
+    priority_class: ObjectName | None = None
+    """Kueue WorkloadPriorityClass: order and preemption inside Kueue only."""
+
+
+class Rollout(Model):
+    """How an update proceeds, in whole groups."""
+
+    max_surge: Groups | None = None
+    """Groups made beyond the wanted number first; `None` is derived (`design §4` Workload)."""
+    max_unavailable: Groups | None = None
+    """Groups that may be missing; `None` is derived."""
+    spare_groups: Natural = 0
+    """Whole groups of capacity that the pool keeps free for this serving."""
+    canary_groups: Natural | None = None
+    """Groups that take a new revision while the rest stays; `None` rolls all (LWS partition)."""
+
+
+class Disruption(Model):
+    """What an eviction is answered."""
+
+    mode: Literal["serial", "perGroup"] = "serial"
+    """`serial`: drains take one group after another. `perGroup`: no drain takes a healthy group."""
+    released: tuple[Natural, ...] = Field(default=(), strict=False)
+    """Groups without a budget under `perGroup`, so that an operator may move them."""
+
+
+class TopologyRequest(Model):
+    """Where the pods of one group have to be together."""
+
+    level: LabelKey
+    """A level of the pool."""
+    mode: Literal["required", "preferred"] = "required"
+
+
+class Secret(Model):
+    """One key of a Secret in the serving's namespace."""
+
+    name: ObjectName
+    key: str = "token"
+
+
+class Weights(Model):
+    """Where the engine reads the model from."""
+
+    source: Literal["hub", "claim", "nodePath", "perPod"] = "hub"
+    """`hub`: each pod downloads. `claim`: a PersistentVolumeClaim that all pods mount. `nodePath`: a folder on the
+    node. `perPod`: a claim per pod, made from a template, into which the pod downloads once."""
+    token: Secret | None = None
+    """Hub token, by reference only."""
+    claim: ObjectName | None = None
+    """The PersistentVolumeClaim of `claim`."""
+    path: str | None = None
+    """Folder on the node (`nodePath`), or inside the volume (`claim`)."""
+    storage_class: ObjectName | None = None
+    """StorageClass of `perPod`; `None` means the cluster's default."""
+    size: Bytes | None = None
+    """Size of the claim of `perPod`; `None` is derived from the checkpoint."""
+    read_bandwidth: BytesPerSecond | None = None
+    """How fast one pod reads; wins over the hardware's figure."""
+
+    @model_validator(mode="after")
+    def _fields_of_the_source(self) -> Weights:
+        wants = {"claim": ("claim",), "nodePath": ("path",)}.get(self.source, ())
+        allowed = {
+            "hub": ("token",),
+            "claim": ("claim", "path"),
+            "nodePath": ("path",),
+            "perPod": ("token", "storage_class", "size"),
+        }[self.source]
+        named = {"token", "claim", "path", "storage_class", "size"}
+        for name in wants:
+            if getattr(self, name) is None:
+                raise PydanticCustomError(
+                    "weights-incomplete",
+                    "source {source} needs `{name}`",
+                    {"source": self.source, "name": name},
+                )
+        for name in sorted(named - set(allowed)):
+            if getattr(self, name) is not None:
+                raise PydanticCustomError(
+                    "weights-contradict",
+                    "source {source} has no use for `{name}`",
+                    {"source": self.source, "name": name},
+                )
+        return self
+
+
+class Fit(Model):
+    """What overrides the memory arithmetic, with the reason kept beside it."""
+
+    accepted: str | None = Field(default=None, min_length=1)
+    """Why it is emitted although the arithmetic says no."""
+    available_kv: Bytes | None = None
+    """`Available KV cache memory` from the engine's own log, per GPU."""
+
+
+class Network(Model):
+    """A NetworkPolicy: who may reach the leaders and who may scrape them. Groups always reach themselves."""
+
+    clients: tuple[Object, ...] = Field(min_length=1, strict=False)
+    """NetworkPolicy peers (`namespaceSelector`, `podSelector`, `ipBlock`) that may send requests."""
+    scrapers: tuple[Object, ...] = Field(min_length=1, strict=False)
+    """Peers that may read metrics."""
+
+
+class Resources(Model):
+    """Requests of one pod, where the derived ones do not suit. Limits of memory and storage follow."""
+
+    cpu: Millicores | None = None
+    memory: Bytes | None = None
+    """Includes `/dev/shm`."""
+    ephemeral_storage: Bytes | None = None
+    shared_memory: Bytes | None = None
+
+
+class Pods(Model):
+    """Fields of the pods that we have no opinion on; the same on leader and workers, since they are scheduled as one."""
+
+    resources: Resources = Resources()
+    image_pull_secrets: tuple[ObjectName, ...] = Field(default=(), strict=False)
+    service_account_name: ObjectName | None = None
+    """An account that exists; `None` makes one of our own without a mounted token."""
+    security_context: Object | None = None
+    """Pod-level security context."""
+    container_security_context: Object | None = None
+    """Security context of the engine's container; wins over ours field by field."""
+    host_network: bool = False
+    init_containers: tuple[Object, ...] = Field(default=(), strict=False)
+    sidecars: tuple[Object, ...] = Field(default=(), strict=False)
+    """Further containers beside the engine."""
+    tolerations: tuple[Object, ...] = Field(default=(), strict=False)
+    node_selector: dict[str, str] = Field(default_factory=dict)
+    affinity: Object | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
+    annotations: dict[str, str] = Field(default_factory=dict)
+    env: tuple[Object, ...] = Field(default=(), strict=False)
+    """Further variables of the engine's container."""
+    volumes: tuple[Object, ...] = Field(default=(), strict=False)
+    volume_mounts: tuple[Object, ...] = Field(default=(), strict=False)
+    priority_class_name: ObjectName | None = None
+    """Pod priority, which kube-scheduler and Volcano know; Kueue has its own."""
+
+
+class Patch(Model):
+    """A change to one of the bundle's objects, applied before server defaults and rules."""
+
+    kind: str = Field(min_length=1)
+    name: str | None = None
+    """`None` means every object of the kind in this bundle."""
+    merge: Object | None = None
+    """Merged in: maps by key, lists by `name`; null deletes."""
+    operations: tuple[Object, ...] | None = Field(default=None, alias="json", strict=False)
+    """RFC 6902 operations."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Patch:
+        if (self.merge is None) == (self.operations is None):
+            raise PydanticCustomError("patch-form", "a patch has either `merge` or `json`", {})
+        return self
+
+
+class Serving(Model):
+    """One model served on one pool of every cluster it names."""
+
+    name: Name
+    namespace: Name
+    model: str | ModelProfile
+    """A profile's name, or a whole profile inline."""
+    pool: Name
+    """A pool of the cluster."""
+    engine: Engine
+    groups: Count | None = None
+    """Fixed number of groups; or `autoscaling`."""
+    autoscaling: Autoscaling | None = None
+    context: Count
+    """Longest context to serve, in tokens."""
+    admission: Admission
+    parallelism: Parallelism | Literal["auto"] = Parallelism()
+    concurrency: Count | None = None
+    """Requests at full context that one group should hold; `None`: reported, not demanded."""
+    clusters: tuple[Name, ...] | None = Field(default=None, strict=False)
+    """The clusters it runs on; `None` means every cluster of the fleet."""
+    workload: Literal["LeaderWorkerSet"] | None = None
+    """Asks for a set where one pod would do."""
+    served_model_name: str | None = None
+    """What clients call it; `None` means the profile's name."""
+    rollout: Rollout = Rollout()
+    restart_policy: Literal["RecreateGroupAfterStart", "RecreateGroupOnPodRestart", "None"] | None = None
+    """`None` (absent) is derived: a lost pod rebuilds its group."""
+    startup_policy: Literal["LeaderCreated", "LeaderReady"] = "LeaderCreated"
+    disruption: Disruption = Disruption()
+    topology: TopologyRequest | None = None
+    spread: LabelKey | None = None
+    """A level over whose domains groups should be spread."""
+    weights: Weights = Weights()
+    cold_start: Seconds | None = None
+    """Measured: pod created to leader ready. Wins over the derived one."""
+    pending_alert_after: Seconds | None = None
+    """How long a group may wait for capacity before an alert; `None` means the default."""
+    fit: Fit = Fit()
+    network: Network | None = None
+    """`None`: no NetworkPolicy."""
+    pods: Pods = Pods()
+    allow_unverified: bool = False
+    """Accept fields that only a third party vouches for."""
+    patches: tuple[Patch, ...] = Field(default=(), strict=False)
+
+    @field_validator("restart_policy", mode="before")
+    @classmethod
+    def _restart_word(cls, value: Any) -> Any:
+        word = {
+            "Default": "the server stores `Default` as `None`, so every diff tool would report drift; write None",
+            "RecreateGroupOnHostFailure": "no release of LeaderWorkerSet has it; write RecreateGroupAfterStart, "
+            "which rebuilds the group after a lost node too",
+        }.get(value if isinstance(value, str) else "")
+        if word is not None:
+            raise PydanticCustomError(
+                "restart-policy-word", "`{value}`: {word}", {"value": value, "word": word}
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _counted_once(self) -> Serving:
+        if (self.groups is None) == (self.autoscaling is None):
+            raise PydanticCustomError(
+                "groups-or-autoscaling",
+                "{which}; a serving has either `groups` or `autoscaling`",
+                {"which": "neither is given" if self.groups is None else "both are given"},
+            )
+        return self
+
+    @property
+    def highest_groups(self) -> int:
+        """Groups wanted at the most, rollouts aside."""
+        return self.autoscaling.max if self.autoscaling else self.groups or 0
+
+    @property
+    def lowest_groups(self) -> int:
+        """Groups wanted at the least."""
+        return self.autoscaling.min if self.autoscaling else self.groups or 0
