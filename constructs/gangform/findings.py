@@ -156,3 +156,15 @@ def brief(finding: Finding) -> str:
         place = f"{at.kind}/{at.name} {show_path(at.path)}".rstrip()
     word = finding.code.severity.word
     return f"{word}[{finding.code.id}]: {finding.what}\n  --> {place}\n  fix: {finding.fix}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prerequisite:
+    """Something that must be there before a bundle works, and that no manifest of ours can make."""
+
+    what: str
+    """`Secret llm/hub-token with the key token`."""
+    check: str
+    """A command that shows whether it is there."""
+    without: str
+    """What happens, silently, where it is missing."""

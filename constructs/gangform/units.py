@@ -8,6 +8,7 @@ emitted is what the API server stores (`observability §4.4`: a rewritten quanti
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -259,3 +260,54 @@ class BytesPerSecond(_Unit):
     def seconds_for(self, size: Bytes) -> Seconds:
         """How long it takes to move `size`, rounded up to a whole second."""
         return Seconds(-(-int(size) // int(self)))
+
+
+class Resources(Mapping[str, int]):
+    """Amounts by resource name: CPU in thousandths of a core, memory and storage in bytes, all else in pieces.
+
+    Names keep the order in which they were given, since Kueue wants one order in all lists (`kueue §1.4`).
+    """
+
+    __slots__ = ("_amounts",)
+
+    def __init__(self, amounts: Mapping[str, int]) -> None:
+        """Keep the amounts, in their order."""
+        self._amounts = dict(amounts)
+
+    def __getitem__(self, name: str) -> int:
+        """The amount of a resource."""
+        return self._amounts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, in order."""
+        return iter(self._amounts)
+
+    def __len__(self) -> int:
+        """How many resources are named."""
+        return len(self._amounts)
+
+    def __add__(self, other: Resources) -> Resources:
+        """The sum, by name."""
+        names = dict.fromkeys([*self, *other])
+        return Resources({name: self.get(name, 0) + other.get(name, 0) for name in names})
+
+    def __mul__(self, times: int) -> Resources:
+        """So many times as much."""
+        return Resources({name: amount * times for name, amount in self.items()})
+
+    def __repr__(self) -> str:
+        """As spelled."""
+        return f"Resources({self.spelled()})"
+
+    def spelled(self) -> dict[str, str]:
+        """Canonical Kubernetes quantities, by name."""
+        return {name: spell(name, amount) for name, amount in self.items()}
+
+
+def spell(resource: str, amount: int) -> str:
+    """The canonical quantity of an amount of a resource."""
+    if resource == "cpu":
+        return str(Millicores(amount))
+    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
+        return str(Bytes(amount))
+    return canonical(str(int(amount)))

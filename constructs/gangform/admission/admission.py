@@ -1,0 +1,160 @@
+"""The protocol of an admission backend, and the small records that pass between it and the plan.
+
+A backend builds no workload and sees no plan. It says beforehand what the plan must respect (`Policy`), checks a
+`Demand`, stamps it, and makes the cluster's objects for the sum of all demands. `none` is a backend like the others.
+A new one is a module and a line in `BACKENDS`; no existing function changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import ClassVar, Literal, NamedTuple, Protocol, cast
+
+from gangform.documents.document import Manifest
+from gangform.findings import Finding, Path, Prerequisite
+from gangform.inputs.cluster import Cluster
+from gangform.inputs.defaults import Defaults
+from gangform.inputs.hardware import HardwareShape
+from gangform.units import Resources, Seconds
+
+
+class Placement(NamedTuple):
+    """Where the pods of one group have to be together."""
+
+    level: str
+    mode: Literal["required", "preferred"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What the plan must respect under a backend; asked before anything is derived."""
+
+    queued: bool
+    """Pods wait until the whole group may start."""
+    needs_queue: bool
+    """A serving must name a queue."""
+    surge_finishes: bool
+    """Whether a rollout with more surge than unavailable groups ends at all (`lab E4`: not under Kueue)."""
+    surges: bool
+    """Whether groups beyond the wanted number can be made."""
+    gangs: bool
+    """A group that does not fit holds nothing."""
+    scales: bool
+    """Whether an autoscaler may change the number of groups."""
+    one_workload_per_group: bool
+    """Each group is an object of its own."""
+    longest_name: int | None
+    """A bound of its own on the workload's name, for a one-digit highest index; one less for each further digit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What one workload asks of a backend."""
+
+    at: Path
+    """The serving, for findings."""
+    serving: str
+    namespace: str
+    workload: str
+    """Name of the workload object."""
+    queue: str
+    """Empty where none was named."""
+    pool: str
+    hardware: HardwareShape
+    size: int
+    """Pods a group."""
+    groups: int
+    """Most groups wanted at one time, rollouts aside."""
+    extra: int
+    """Groups beyond them: the larger of surge and declared spare."""
+    leader: Resources
+    """Requests of a leader pod."""
+    worker: Resources
+    """Requests of a worker pod."""
+    placement: Placement | None
+    priority_class: str | None
+    """WorkloadPriorityClass of Kueue."""
+    pod_priority: str | None
+    """PriorityClass of the pods."""
+    startup_policy: str
+    worst_cold_start: Seconds
+    bandwidth_declared: bool
+    """Whether the cold start rests on a declared or measured bandwidth."""
+
+    @property
+    def group(self) -> Resources:
+        """Requests of one whole group."""
+        return self.leader + self.worker * (self.size - 1)
+
+    @property
+    def total(self) -> Resources:
+        """Requests of all groups at the peak: what a quota must hold."""
+        return self.group * (self.groups + self.extra)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What a backend adds to a workload."""
+
+    owner_labels: Mapping[str, str] = field(default_factory=dict)
+    """On the workload's own metadata."""
+    owner_annotations: Mapping[str, str] = field(default_factory=dict)
+    pod_labels: Mapping[str, str] = field(default_factory=dict)
+    """On both pod templates, alike."""
+    pod_annotations: Mapping[str, str] = field(default_factory=dict)
+    scheduler: str | None = None
+    """`schedulerName` of both templates; `None` leaves it to the cluster's default."""
+    objects: tuple[Manifest, ...] = ()
+    """Objects in the serving's namespace that must be there before the workload."""
+    prerequisites: tuple[Prerequisite, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What the backend does not promise, in words for the plan."""
+
+
+class Admission(Protocol):
+    """Who decides whether a group may start. Stateless."""
+
+    name: ClassVar[str]
+
+    def policy(self, cluster: Cluster) -> Policy:
+        """What the plan must respect."""
+        ...
+
+    def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:
+        """What this backend would refuse, or leave pending for ever."""
+        ...
+
+    def stamp(self, demand: Demand, cluster: Cluster) -> Stamp:
+        """Labels, annotations, scheduler and own objects. Total: no refusal here."""
+        ...
+
+    def foundation(
+        self, demands: Sequence[Demand], cluster: Cluster, *, defaults: Defaults
+    ) -> Sequence[Manifest]:
+        """Cluster objects for the sum of demands; their order does not matter."""
+        ...
+
+    def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
+        """What the cluster must have that the foundation does not make."""
+        ...
+
+
+BACKENDS: dict[str, str] = {
+    "kueue": "gangform.admission.kueue:Kueue",
+    "volcano": "gangform.admission.volcano:Volcano",
+    "volcano-podgroup": "gangform.admission.podgroup:VolcanoPodGroup",
+    "none": "gangform.admission.none:Nobody",
+}
+"""Backends by name, imported on use."""
+
+
+def backend(name: str) -> Admission:
+    """The backend of a name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    module, _, attribute = BACKENDS[name].partition(":")
+    return cast(Admission, getattr(import_module(module), attribute)())

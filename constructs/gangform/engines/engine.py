@@ -1,0 +1,209 @@
+"""The protocol of an inference engine, and the small records that pass between it and the plan.
+
+An engine knows inputs and shapes; it sees no plan, no kind of workload and no cluster. A new one is a module, a line
+in `ENGINES` and, where it needs any, options of its own; no existing function changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib import import_module
+from typing import ClassVar, NamedTuple, Protocol, cast
+
+from gangform.apis.forms import Rendezvous
+from gangform.apis.versions import Release
+from gangform.documents.document import Manifest
+from gangform.findings import Finding, Path
+from gangform.inputs.defaults import Defaults
+from gangform.inputs.hardware import HardwareShape
+from gangform.inputs.model import ModelProfile
+from gangform.inputs.serving import Engine as EngineOptions
+from gangform.units import Bytes, Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How one replica lies on GPUs and pods."""
+
+    tensor: int
+    pipeline: int
+    data: int
+    prefill_context: int
+    decode_context: int
+    expert_parallel: bool
+    gpus_per_pod: int
+    size: int
+    """Pods a group."""
+
+    @property
+    def world(self) -> int:
+        """Ranks of one replica: tensor × pipeline × data × prefillContext. decodeContext uses the tensor ranks."""
+        return self.tensor * self.pipeline * self.data * self.prefill_context
+
+    @property
+    def gpus(self) -> int:
+        """GPUs one group holds."""
+        return self.size * self.gpus_per_pod
+
+    @property
+    def expert_ranks(self) -> int:
+        """Ranks that share the experts of a layer."""
+        return self.tensor * self.data * self.prefill_context if self.expert_parallel else self.tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryTerms:
+    """What of a GPU is neither weights nor cache, and how well that is known."""
+
+    utilization: Decimal
+    """Share of visible memory that the engine plans with."""
+    overhead: Bytes
+    """Activations, communication buffers and graphs, per GPU."""
+    band: Bytes
+    """Error of the overhead, either way."""
+    block: int
+    """Tokens a cache block."""
+    cache_element: Decimal
+    """Bytes a cached element."""
+    source: str
+    """Where the figures come from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchRequest:
+    """Everything an engine may look at."""
+
+    at: Path
+    """The serving, for findings: `("servings", "r1")`."""
+    options: EngineOptions
+    release: Release
+    model: ModelProfile
+    hardware: HardwareShape
+    shape: Shape
+    context: int
+    served_name: str
+    model_reference: str
+    """What the engine loads: an id on the hub, or a path in the container."""
+    cache_home: str | None
+    """Folder for downloads; `None` where nothing is downloaded."""
+    token: tuple[str, str] | None
+    """Secret and key of the hub token."""
+    rendezvous: Rendezvous | None
+    """`None` where a replica is one pod."""
+    startup_budget: Seconds
+    """How long a start may take; startup probe and the engine's own time limit obey it."""
+    defaults: Defaults
+
+
+class EnvVar(NamedTuple):
+    """One variable: a value, a field of the pod, or a key of a Secret."""
+
+    name: str
+    value: str | None = None
+    field: str | None = None
+    secret: tuple[str, str] | None = None
+
+
+class Port(NamedTuple):
+    """A named TCP port of a container."""
+
+    name: str
+    number: int
+
+
+class Probe(NamedTuple):
+    """An HTTP probe of a named port."""
+
+    path: str
+    port: str
+    period: Seconds
+    failures: int
+    timeout: Seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """What one container runs."""
+
+    command: tuple[str, ...]
+    args: tuple[str, ...]
+    env: tuple[EnvVar, ...]
+    ports: tuple[Port, ...]
+    startup: Probe | None = None
+    readiness: Probe | None = None
+    liveness: Probe | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What leader and workers run, and how they stop."""
+
+    image: str
+    leader: Process
+    worker: Process | None
+    """`None` where a replica is one pod."""
+    serving_port: Port
+    pre_stop: Seconds
+    """Sleep before the engine is told to stop."""
+    drain: Seconds
+    """Time the engine takes to finish requests; 0 where it cannot drain."""
+    grace: Seconds
+    """Termination grace period of every pod of the group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineReading:
+    """What a container of a manifest would do, as far as its command line says it for certain."""
+
+    engine: str
+    serves_http: bool
+    """`False` for a headless worker: no Service may select it and no HTTP probe can succeed."""
+    port: int
+    gpus: int | None
+    """Ranks of the whole replica; `None` where a size is not a literal."""
+    nodes: str | None
+    """The number of nodes as written (`2`, `$(LWS_GROUP_SIZE)`); `None` where the engine runs on one."""
+    rank: str | None
+    """The rank as written."""
+
+
+class Engine(Protocol):
+    """One inference engine. Stateless."""
+
+    name: ClassVar[str]
+    waiting_metric: ClassVar[str]
+    """Series of requests that wait, as exported: the signal for autoscaling."""
+
+    def check(self, ask: LaunchRequest) -> Iterator[Finding]:
+        """The engine's own start-up refusals, found beforehand."""
+        ...
+
+    def memory(self, ask: LaunchRequest) -> MemoryTerms:
+        """What a GPU holds besides weights and cache."""
+        ...
+
+    def launch(self, ask: LaunchRequest) -> Launch:
+        """Command, arguments, variables, ports, probes and drain. Total: no refusal here."""
+        ...
+
+    def read(self, container: Manifest) -> EngineReading | None:
+        """What a container would do; `None`: not this engine, or not certain."""
+        ...
+
+
+ENGINES: dict[str, str] = {
+    "vllm": "gangform.engines.vllm:Vllm",
+}
+"""Engines by name, imported on use."""
+
+
+def engine(name: str) -> Engine:
+    """The engine of a name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    module, _, attribute = ENGINES[name].partition(":")
+    return cast(Engine, getattr(import_module(module), attribute)())
