@@ -1,0 +1,85 @@
+"""Deployment as a form: every replica is one pod, a group of size 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from gangform.apis.forms import Abilities, GroupView, PodView, Rendezvous, Selectors
+from gangform.apis.keys import APP_NAME, APPS, POD_TEMPLATE_HASH
+from gangform.documents.document import Document, Manifest, dig, mapping, text, whole
+
+KIND = "Deployment"
+
+
+def longest_name() -> int:
+    """The longest name of a Deployment whose pods keep names that say which Deployment they belong to: 47.
+
+    A ReplicaSet is `<deployment>-<hash>`, hash = a 32-bit number in at most 10 characters; a pod is
+    `<replica set>-<5 characters>`. The pod's name becomes its host name, which is cut at 63, and a generated name
+    is cut at 58 before its 5 characters. `name + 1 + 10 + 1 ≤ 58` gives 46 with the joining dash of the pod inside
+    the 58 that remain, hence the bound.
+    """
+    return 46
+
+
+class DeploymentForm:
+    """The form of `apps/v1` Deployment."""
+
+    kind: ClassVar[str] = KIND
+    api_version: ClassVar[str] = APPS
+    can: ClassVar[Abilities] = Abilities(
+        runs_groups=False,
+        surges=True,
+        recreates_groups=False,
+        has_group_label=False,
+        has_leader_label=False,
+        makes_stateful_sets=False,
+    )
+
+    def longest_name(self, *, size: int, highest_index: int) -> int:
+        """See `longest_name` of this module; the same for every index, since pods have none."""
+        return longest_name()
+
+    def selectors(self, *, name: str, app: str) -> Selectors:
+        """Every pod serves, so leaders and pods are the same: the app label of the template."""
+        pods = {APP_NAME: app}
+        return Selectors(leaders=pods, pods=pods, group=None)
+
+    def rendezvous(self) -> Rendezvous | None:
+        """None: a replica is one pod."""
+        return None
+
+    def read(self, document: Document) -> Iterator[GroupView]:
+        """One set of groups of one pod each."""
+        manifest = document.manifest
+        spec = mapping(manifest, "spec")
+        template = mapping(spec, "template")
+        rolling = mapping(spec, "strategy", "rollingUpdate")
+        pod = PodView(
+            document=document,
+            path=("spec", "template"),
+            role="pod",
+            count=1,
+            labels=_texts(mapping(template, "metadata", "labels")),
+            varying=frozenset({POD_TEMPLATE_HASH}),
+            never={},
+            annotations=_texts(mapping(template, "metadata", "annotations")),
+            spec=mapping(template, "spec"),
+        )
+        yield GroupView(
+            document=document,
+            kind=KIND,
+            namespace=text(manifest, "metadata", "namespace"),
+            name=text(manifest, "metadata", "name"),
+            replicas=whole(spec, "replicas"),
+            size=1,
+            leader=pod,
+            workers=None,
+            surge=dig(rolling, "maxSurge"),
+            unavailable=dig(rolling, "maxUnavailable"),
+        )
+
+
+def _texts(labels: Manifest) -> Mapping[str, str]:
+    return {key: value for key, value in labels.items() if isinstance(value, str)}

@@ -1,0 +1,50 @@
+"""Groups, label keys and annotation keys of core Kubernetes, of the Prometheus operator and of Argo CD.
+
+The literals of API groups stand in this package and nowhere else, so that a search for one finds every use.
+"""
+
+from __future__ import annotations
+
+CORE = "v1"
+APPS = "apps/v1"
+POLICY = "policy/v1"
+AUTOSCALING = "autoscaling/v2"
+NETWORKING = "networking.k8s.io/v1"
+RBAC = "rbac.authorization.k8s.io/v1"
+SCHEDULING = "scheduling.k8s.io/v1"
+MONITORING = "monitoring.coreos.com/v1"
+"""Group and version of PrometheusRule and PodMonitor (`observability §3`)."""
+INFERENCE = "inference.networking.k8s.io/v1"
+"""Group and version of InferencePool."""
+KEDA = "keda.sh/v1alpha1"
+ARGOCD = "argoproj.io/v1alpha1"
+
+APP_NAME = "app.kubernetes.io/name"
+APP_INSTANCE = "app.kubernetes.io/instance"
+APP_COMPONENT = "app.kubernetes.io/component"
+APP_PART_OF = "app.kubernetes.io/part-of"
+APP_VERSION = "app.kubernetes.io/version"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+HOSTNAME = "kubernetes.io/hostname"
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""On every Namespace object, with its name: the way to select a namespace in a NetworkPolicy."""
+ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+POD_TEMPLATE_HASH = "pod-template-hash"
+"""What the Deployment controller puts on pods, one value a template revision."""
+
+GPU = "nvidia.com/gpu"
+"""The extended resource of NVIDIA's device plugin."""
+GPU_PRODUCT = "nvidia.com/gpu.product"
+GPU_CLIQUE = "nvidia.com/gpu.clique"
+"""`<cluster UUID>.<clique>`: the NVLink domain of a node (`volcano §9`)."""
+
+SYNC_WAVE = "argocd.argoproj.io/sync-wave"
+SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+COMPARE_OPTIONS = "argocd.argoproj.io/compare-options"
+
+LABEL_VALUE_LIMIT = 63
+"""Longest value of a label, and longest DNS label (Service names, pod host names)."""
+NAME_LIMIT = 253
+"""Longest name of an object that need not be a DNS label."""
