@@ -156,8 +156,16 @@ def called(node: ast.Call) -> str:
 
 
 def texts(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Every string that is a value, with its line: no docstring of a module, a function or a field."""
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    """Every string that is a value, with its line: no docstring, no text of a code or formula, no evidence."""
+    prose: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            prose.add(id(node.value))
+        elif isinstance(node, ast.Call):
+            whole = called(node) in ("declare", "formula")
+            said = [*node.args, *(each.value for each in node.keywords)] if whole else []
+            said += [each.value for each in node.keywords if each.arg == "source"]
+            prose.update(id(each) for part in said for each in ast.walk(part))
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             yield node.value, node.lineno
@@ -498,6 +506,7 @@ def faults(check: Check, text: str, place: str) -> int:
         'KEY = "kubernetes.io/hostname"',
         'KEY = f"app.kubernetes.io/{name}"',
         'TEXT = "give the label leaderworkerset.sigs.k8s.io/name"',
+        'finding(fix="set kueue.x-k8s.io/queue-name")',
         'MANIFEST = {"apiVersion": "v1"}',
     ],
 )
@@ -511,6 +520,8 @@ def test_an_api_group_outside_apis_is_noticed(text: str) -> None:
     [
         '"""About kueue.x-k8s.io."""',
         'class A:\n    field: str\n    """The label kubernetes.io/hostname."""',
+        'CODE = declare("a", "The label kubernetes.io/hostname is missing", BREAKS, "apps/v1")',
+        '@formula("a + b", source="validation of autoscaling/v2")\ndef f(): ...',
         'PATH = "/v1/models"',
         'IMAGE = "registry.example/apps/v1/image"',
         'MANIFEST = {"kind": core.SERVICE, "name": "v1"}',
