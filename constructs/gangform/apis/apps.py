@@ -12,15 +12,21 @@ from gangform.documents.document import Document, Manifest, dig, mapping, text, 
 KIND = "Deployment"
 
 
-def longest_name() -> int:
-    """The longest name of a Deployment whose pods keep names that say which Deployment they belong to: 47.
+GENERATED_BASE = 58
+"""Where the API server cuts a base before it appends 5 random characters (`<replica set>-` of a pod)."""
+HASH_LIMIT = 10
+"""Longest hash in the name of a ReplicaSet: a 32-bit number, one character a decimal digit."""
 
-    A ReplicaSet is `<deployment>-<hash>`, hash = a 32-bit number in at most 10 characters; a pod is
-    `<replica set>-<5 characters>`. The pod's name becomes its host name, which is cut at 63, and a generated name
-    is cut at 58 before its 5 characters. `name + 1 + 10 + 1 ≤ 58` gives 46 with the joining dash of the pod inside
-    the 58 that remain, hence the bound.
+
+def longest_name() -> int:
+    """The longest name that pods keep in full: 46.
+
+    A pod is `<name>-<hash>-` cut at 58, then 5 random characters: name + 1 + 10 + 1 ≤ 58. A longer name still runs
+    (a Deployment's own bound is 253, and no label carries it), but its pods lose the hash or a part of the name, so
+    that neither says which pod belongs to whom. Source: name generation of the API server, hash of the Deployment
+    controller; not tried in the lab.
     """
-    return 46
+    return GENERATED_BASE - HASH_LIMIT - 2
 
 
 class DeploymentForm:

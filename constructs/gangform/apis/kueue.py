@@ -5,9 +5,11 @@ Sources: `kueue §1–§3, §9` (code at v0.19.2) and `lab E4, E10` (seen at 0.1
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from gangform.apis.versions import Release
+from gangform.units import Seconds
 
 GROUP = "kueue.x-k8s.io"
 PREFIX = GROUP + "/"
@@ -33,6 +35,12 @@ STAMPED_ANNOTATIONS = frozenset(
 LWS_FRAMEWORK = "leaderworkerset.x-k8s.io/leaderworkerset"
 """What the manager's configuration must list, else pods start outside every quota (`kueue §2.1`)."""
 
+_LEVELS = (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY)
+_PLACEMENTS = (*_LEVELS, UNCONSTRAINED_TOPOLOGY)
+_LABEL_KEY = re.compile(
+    r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
+)
+
 FLAVOR_LIMIT = 8
 """Most node labels, taints and tolerations that a ResourceFlavor may hold, each (`kueue §1.3`)."""
 LEVEL_LIMIT = 16
@@ -54,18 +62,192 @@ def longest_name(release: Release, *, highest_index: int) -> int | None:
     return None if release >= Release(0, 18) else 40 - len(str(highest_index))
 
 
-def wait_for_pods_ready(release: Release) -> int | None:
-    """Seconds after which an admitted group that is not ready is evicted, where nothing is configured."""
-    return 30 * 60 if release >= Release(0, 19) else None
+def manages_by_default(release: Release) -> bool:
+    """Whether the shipped configuration lists `LWS_FRAMEWORK` (`kueue §2.1`)."""
+    return release >= Release(0, 16)
+
+
+def wait_for_pods_ready(release: Release) -> Seconds | None:
+    """After how long an admitted group that is not ready is evicted, where nothing is configured (`kueue §9`).
+
+    `None`: never.
+    """
+    return Seconds(30 * 60) if release >= Release(0, 19) else None
 
 
 def surge_finishes(surge: int, unavailable: int) -> bool:
-    """Whether a rollout of a managed set ends: never with fewer groups unavailable than surged (`lab E4`)."""
-    raise NotImplementedError
+    """Whether a rollout of a managed LeaderWorkerSet ends, given quota and nodes for the surge (`lab E4`).
+
+    With nothing unavailable the surge group is taken away again and again, and the last old group stays. (1, 0) and
+    (2, 0) never finish; (0, 1), (1, 1), (2, 1) and (2, 2) do. A DisaggregatedSet surges with whole sets of its own
+    and is not concerned (`kueue §2.7`).
+    """
+    return surge == 0 or unavailable > 0
+
+
+def surge_dips(surge: int, unavailable: int) -> bool:
+    """Whether a rollout that ends may keep one group less ready than R − u: seen for (1, 1) (`lab E4`, E10)."""
+    return surge > 0 and unavailable > 0
+
+
+FROZEN: tuple[str, ...] = (
+    "containers[].ports",
+    "containers[].resources.requests",
+    "initContainers[].ports",
+    "initContainers[].resources.requests",
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "runtimeClassName",
+    "priority",
+    "topologySpreadConstraints",
+    "overhead",
+    "resourceClaims",
+    "resources",
+)
+"""Fields of both pod specs that a managed LeaderWorkerSet may not change while it lives, beside the number and the
+order of containers and the presence of a leaderTemplate (`kueue §2.4`, `lab E4`). `priorityClassName` is free."""
+
+
+def size_is_frozen(release: Release) -> bool:
+    """Whether changing the size is refused; where it is not, one group stays gated for good (`lab E4`, E10)."""
+    if release.major == 0 and release.minor == 18:
+        return release >= Release(0, 18, 5)
+    return release >= Release(0, 19, 1)
 
 
 def annotation_faults(
     leader: Mapping[str, str] | None, workers: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
-    """What is wrong with the topology annotations of the two templates: key, what, fix."""
-    raise NotImplementedError
+    """What is wrong with the topology annotations of the two templates: key, what is wrong, what to write.
+
+    Both what the webhook refuses and what it accepts in silence and then places wrongly (`kueue §3`, `lab E4`).
+
+    Args:
+        leader: The annotations of the leaderTemplate; `None` where there is none.
+        workers: The annotations of the workerTemplate.
+    """
+    sides = [("workerTemplate", workers)]
+    if leader is not None:
+        sides.insert(0, ("leaderTemplate", leader))
+    for name, side in sides:
+        yield from _side_faults(name, side)
+    if leader is None:
+        if PODSET_GROUP in workers:
+            yield (
+                PODSET_GROUP,
+                "a group name joins exactly 2 pod sets, and without a leaderTemplate there is one",
+                "remove it: the single pod set already holds the leader",
+            )
+        return
+    yield from _pair_faults(leader, workers)
+
+
+def _side_faults(name: str, side: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    set_ = [key for key in _PLACEMENTS if key in side]
+    if len(set_) > 1:
+        yield (
+            set_[1],
+            f"{name} has {len(set_)} topology annotations; one is allowed",
+            f"keep {set_[0]}",
+        )
+    for key in (*_LEVELS, SLICE_REQUIRED_TOPOLOGY):
+        level = side.get(key)
+        if level is None:
+            continue
+        if not _LABEL_KEY.match(level):
+            yield key, f"`{level}` in {name} is not a label key", "name a level of the Topology"
+        elif len(level) > LEVEL_KEY_LIMIT:
+            yield (
+                key,
+                f"the level in {name} has {len(level)} characters; a Workload takes {LEVEL_KEY_LIMIT}, so that none "
+                "is made and the pods stay gated",
+                f"use a level key of at most {LEVEL_KEY_LIMIT} characters",
+            )
+    free = side.get(UNCONSTRAINED_TOPOLOGY)
+    if free is not None and free.lower() not in ("true", "t", "1"):
+        yield (
+            UNCONSTRAINED_TOPOLOGY,
+            f"`{free}` in {name} is not true: refused, or accepted and then never scheduled",
+            'write "true" or remove it',
+        )
+    if (SLICE_SIZE in side) != (SLICE_REQUIRED_TOPOLOGY in side):
+        there = SLICE_SIZE if SLICE_SIZE in side else SLICE_REQUIRED_TOPOLOGY
+        yield (
+            there,
+            f"slice size and slice topology come together; {name} has one",
+            f"remove {there}",
+        )
+    group = side.get(PODSET_GROUP)
+    if group is None:
+        return
+    if group.isdecimal():
+        yield PODSET_GROUP, f"`{group}` in {name} must not be a number", "use a word: `group`"
+    if not any(key in side for key in _LEVELS):
+        yield (
+            PODSET_GROUP,
+            f"{name} has a group name but neither {REQUIRED_TOPOLOGY} nor {PREFERRED_TOPOLOGY}",
+            "write the topology annotation of the other template here too",
+        )
+    if SLICE_REQUIRED_TOPOLOGY in side:
+        yield (
+            PODSET_GROUP,
+            f"{name} has a group name and a slice topology; they exclude each other up to 0.19.3",
+            f"remove {SLICE_REQUIRED_TOPOLOGY}",
+        )
+    if POD_INDEX_OFFSET in side:
+        yield (
+            POD_INDEX_OFFSET,
+            f"{name} sets a pod index offset beside a group name, refused from 0.19.5",
+            "remove it: Kueue writes it where it is needed",
+        )
+
+
+def _pair_faults(
+    leader: Mapping[str, str], workers: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    groups = leader.get(PODSET_GROUP), workers.get(PODSET_GROUP)
+    both_levels = True
+    for key in _LEVELS:
+        ours, theirs = leader.get(key), workers.get(key)
+        if ours == theirs:
+            continue
+        both_levels = False
+        if ours is None or theirs is None:
+            where, value = (
+                ("workerTemplate", ours) if theirs is None else ("leaderTemplate", theirs)
+            )
+            yield (
+                key,
+                f"only one template asks for `{value}`, so that the other's pods go anywhere"
+                + (
+                    " and the group is split over domains in silence"
+                    if groups == (None, None)
+                    else ""
+                ),
+                f"write the same annotation into the {where}",
+            )
+        else:
+            yield (
+                key,
+                f"the templates ask for different levels: `{ours}` and `{theirs}`",
+                f"write `{ours}` into both",
+            )
+    if groups[0] != groups[1]:
+        there = groups[0] if groups[0] is not None else groups[1]
+        what = (
+            f"the templates have different group names, `{groups[0]}` and `{groups[1]}`"
+            if None not in groups
+            else f"only one template has the group name `{there}`"
+        )
+        yield (
+            PODSET_GROUP,
+            f"{what}; a name joins exactly 2 pod sets",
+            f"write `{there}` into both templates",
+        )
+    elif groups[0] is None and both_levels and any(key in leader for key in _LEVELS):
+        yield (
+            PODSET_GROUP,
+            "leader and workers each get a domain of their own: the group is split in silence",
+            f"write {PODSET_GROUP} with the same word into both templates",
+        )

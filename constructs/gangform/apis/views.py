@@ -10,9 +10,7 @@ from gangform.apis.forms import Form, GroupView, PodView
 from gangform.apis.leaderworkerset import LeaderWorkerSetForm
 from gangform.documents.document import Document, Key
 
-FORMS: Mapping[str, Form] = {
-    form.kind: form for form in (DeploymentForm(), LeaderWorkerSetForm())
-}
+FORMS: Mapping[str, Form] = {form.kind: form for form in (DeploymentForm(), LeaderWorkerSetForm())}
 """Every kind that runs groups and that we read."""
 
 
@@ -25,18 +23,37 @@ class Documents:
     """An index over the documents of one cluster. Built once, read by rules, diff and drain."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
-        """Index by kind and key, and read the groups of every kind that has a form."""
+        """Index by kind, by key, and the pods of every kind that has a form by their labels."""
         self.all: tuple[Document, ...] = tuple(documents)
         self._by_kind: defaultdict[str, list[Document]] = defaultdict(list)
         self._by_key: dict[Key, Document] = {}
+        groups: list[GroupView] = []
         for document in self.all:
             self._by_kind[document.kind].append(document)
             self._by_key.setdefault(document.key, document)
-        self._groups: tuple[GroupView, ...] | None = None
-        self._pods: dict[tuple[str, str, str], list[PodView]] | None = None
+            if (form := form_of(document.kind)) is not None:
+                groups.extend(form.read(document))
+        self._groups = tuple(groups)
+        self._groups_of: defaultdict[Key, list[GroupView]] = defaultdict(list)
+        self._pods: defaultdict[str, list[PodView]] = defaultdict(list)
+        self._by_label: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
+        self._by_varying: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for group in self._groups:
+            self._groups_of[group.document.key].append(group)
+            for pod in group.pods:
+                self._index(group.namespace, pod)
+
+    def _index(self, namespace: str, pod: PodView) -> None:
+        number = len(self._pods[namespace])
+        self._pods[namespace].append(pod)
+        for key, value in pod.labels.items():
+            if key not in pod.varying:
+                self._by_label[namespace, key, value].append(number)
+        for key in pod.varying:
+            self._by_varying[namespace, key].append(number)
 
     def of(self, *kinds: str) -> Sequence[Document]:
-        """The documents of these kinds, in their order."""
+        """The documents of these kinds, kind after kind, each in the order of the documents."""
         return [document for kind in kinds for document in self._by_kind.get(kind, ())]
 
     def get(self, key: Key) -> Document | None:
@@ -44,9 +61,28 @@ class Documents:
         return self._by_key.get(key)
 
     def groups(self) -> Sequence[GroupView]:
-        """Every set of groups."""
-        raise NotImplementedError
+        """Every set of groups, in the order of the documents."""
+        return self._groups
+
+    def groups_of(self, key: Key) -> Sequence[GroupView]:
+        """The sets of groups of one object; none where it runs none or does not stand here."""
+        return self._groups_of.get(key, ())
 
     def pods(self, namespace: str, selector: Mapping[str, str]) -> Sequence[PodView]:
-        """The kinds of pod that a selector will match once the controllers have run."""
-        raise NotImplementedError
+        """The kinds of pod that a selector will match once the controllers have run.
+
+        A selector of many labels looks only at the pods behind its rarest one. An empty selector matches every pod
+        of the namespace, as in Kubernetes.
+        """
+        all_pods = self._pods.get(namespace, [])
+        if not selector:
+            return list(all_pods)
+        rows = [
+            (
+                self._by_label.get((namespace, key, value), []),
+                self._by_varying.get((namespace, key), []),
+            )
+            for key, value in selector.items()
+        ]
+        fixed, varying = min(rows, key=lambda row: len(row[0]) + len(row[1]))
+        return [all_pods[n] for n in sorted({*fixed, *varying}) if all_pods[n].matches(selector)]

@@ -5,9 +5,13 @@ Sources: `volcano §1–§3, §5` (code at v1.15.1) and `lab E8` (seen at 1.15.1
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator
 
-from gangform.documents.document import Manifest
+from gangform.apis.keys import NAME_LIMIT
+from gangform.apis.pods import amount_of
+from gangform.documents.document import Manifest, dig, mapping, sequence, text, whole
 from gangform.findings import Path
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
@@ -29,6 +33,7 @@ TOPOLOGY_PLUGIN = "network-topology-aware"
 """The scheduler plugin without which a hard topology is not enforced, in silence (`volcano §1.5`, `lab E8`)."""
 DEFAULT_QUEUE = "default"
 ROOT_QUEUE = "root"
+_SELECTORS = ("exactMatch", "regexMatch", "labelMatch")
 
 
 def group_name(lws: str, index: int, revision: str) -> str:
@@ -42,15 +47,106 @@ def gang_size(size: int, *, leader_ready: bool) -> int:
 
 
 def hyper_node_name(*values: str) -> str:
-    """A DNS name for the domain with these label values, widest first."""
-    raise NotImplementedError
+    """A DNS name for the domain with these label values, widest first: `row-1-rack-3`.
+
+    Label values may hold capitals, `_` and `.`; where the name cannot show a value as it is, or would be too long,
+    8 hex digits of SHA-256 over the values keep different domains apart (`volcano §2.2`).
+    """
+    plain = "-".join(values)
+    slug = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
+    # With several values a dash says nothing about where one ends: `a-b`, `c` and `a`, `b-c` are two domains.
+    told_apart = slug == plain and (len(values) == 1 or not any("-" in value for value in values))
+    if told_apart and len(slug) <= NAME_LIMIT:
+        return slug
+    mark = hashlib.sha256("\0".join(values).encode()).hexdigest()[:8]
+    short = slug[: NAME_LIMIT - len(mark) - 1].strip("-")
+    return f"{short}-{mark}" if short else f"domain-{mark}"
 
 
 def pod_group_faults(manifest: Manifest) -> Iterator[tuple[Path, str, str]]:
-    """What is wrong with a PodGroup, refused or dropped in silence: path, what, fix."""
-    raise NotImplementedError
+    """What is wrong with a PodGroup, refused or dropped in silence: path, what is wrong, what to write."""
+    spec = mapping(manifest, "spec")
+    yield from _topology_faults(mapping(spec, "networkTopology"), ("spec", "networkTopology"))
+    for index, group in enumerate(sequence(spec, "subGroupPolicy")):
+        path: Path = ("spec", "subGroupPolicy", index, "networkTopology")
+        yield from _topology_faults(mapping(group, "networkTopology"), path)
+    members = whole(spec, "minMember")
+    if members is not None and members < 0:
+        yield (
+            ("spec", "minMember"),
+            f"minMember {members} is negative",
+            "write the size of the group",
+        )
+    if text(spec, "queue") == ROOT_QUEUE:
+        yield ("spec", "queue"), "the root queue takes no work", "name a leaf queue"
+
+
+def _topology_faults(topology: Manifest, path: Path) -> Iterator[tuple[Path, str, str]]:
+    if not topology:
+        return
+    tier, name = dig(topology, "highestTierAllowed"), dig(topology, "highestTierName")
+    if tier is not None and name is not None:
+        # lab E8: refused with 400; on an update, and under ValidatingAdmissionPolicies, accepted (volcano §1.2).
+        yield (
+            (*path, "highestTierName"),
+            "highestTierAllowed and highestTierName exclude each other",
+            "keep highestTierName: it names a level as Kueue does",
+        )
+    if (text(topology, "mode") or "hard") == "hard" and tier is None and not name:
+        yield (
+            (*path, "mode"),
+            "a hard topology without a tier is not enforced, in silence",
+            "add highestTierName with the level's label key",
+        )
 
 
 def queue_faults(manifest: Manifest) -> Iterator[tuple[Path, str, str]]:
-    """What the webhook refuses in a Queue by itself: path, what, fix."""
-    raise NotImplementedError
+    """What the webhook refuses in a Queue by itself: path, what is wrong, what to write (`volcano §3`)."""
+    spec = mapping(manifest, "spec")
+    weight = whole(spec, "weight")
+    if weight is not None and not 1 <= weight <= 65535:
+        yield ("spec", "weight"), f"weight {weight} is not between 1 and 65535", "write 1"
+    if text(spec, "parent") == text(manifest, "metadata", "name") != "":
+        yield ("spec", "parent"), "a queue is not its own parent", f"write {ROOT_QUEUE}"
+    guarantee = mapping(spec, "guarantee", "resource")
+    deserved, capability = mapping(spec, "deserved"), mapping(spec, "capability")
+    for name, value in guarantee.items():
+        least, share = amount_of(value), amount_of(deserved.get(name))
+        path: Path = ("spec", "guarantee", "resource", name)
+        if share is None:
+            yield path, f"{name} is guaranteed but not deserved", f"add it to deserved: {value}"
+        elif least is not None and least > share:
+            yield path, f"{name}: guarantee {value} is above deserved {deserved[name]}", "lower it"
+        most = amount_of(capability.get(name))
+        if least is not None and most is not None and least > most:
+            yield (
+                path,
+                f"{name}: guarantee {value} is above capability {capability[name]}",
+                "lower it",
+            )
+    for name, value in deserved.items():
+        share, most = amount_of(value), amount_of(capability.get(name))
+        if share is not None and most is not None and share > most:
+            yield (
+                ("spec", "deserved", name),
+                f"{name}: deserved {value} is above capability {capability[name]}",
+                "lower it",
+            )
+
+
+def hyper_node_faults(manifest: Manifest) -> Iterator[tuple[Path, str, str]]:
+    """What the CRD refuses in a HyperNode, or the scheduler ignores: path, what is wrong, what to write."""
+    spec = mapping(manifest, "spec")
+    tier = whole(spec, "tier")
+    if tier is None or tier < 0:
+        yield ("spec", "tier"), "tier is missing or negative", "write 1 for the closest domain"
+    members = sequence(spec, "members")
+    if not members:
+        yield ("spec", "members"), "a HyperNode has at least one member", "name its nodes by label"
+    for index, member in enumerate(members):
+        path: Path = ("spec", "members", index, "selector")
+        found = [name for name in _SELECTORS if dig(member, "selector", name) is not None]
+        if len(found) != 1:
+            yield path, f"a member has exactly one selector; this one has {len(found)}", "keep one"
+        elif text(member, "type") == "HyperNode" and found != ["exactMatch"]:
+            yield path, f"{found[0]} on a HyperNode member is not honoured", "use exactMatch"
