@@ -1,0 +1,156 @@
+"""Rules over documents: what one is, what it may ask, and how all of them are run.
+
+A rule starts from documents of the kinds it names and joins to others through the index (`apis/views.py`), never over
+all pairs. What documents cannot say stands in the context, and a rule that needs a part of it is silent without. The
+same registry serves synth, the constructs and lint, so that a rule judges what a controller will do and knows no plan.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Final, Literal
+
+from gangform.apis.versions import Versions
+from gangform.apis.views import FORMS, Documents
+from gangform.documents.document import Document, Key
+from gangform.findings import Code, DocumentPath, Finding, Path, ordered
+from gangform.inputs.cluster import Cluster
+
+Scope = Literal["document", "cluster"]
+
+WORKLOADS: Final = tuple(FORMS)
+"""Every kind that runs groups: where rules about groups and pods start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What documents cannot say. Every field may be missing; a rule that needs one is then silent."""
+
+    versions: Versions | None = None
+    """Releases of the cluster."""
+    cluster: Cluster | None = None
+    exists: frozenset[Key] = frozenset()
+    """Objects known to live beside the documents: Secrets, claims, queues."""
+    complete: bool = False
+    """Whether the documents are a whole: what they name stands in them or in `exists`, or nowhere."""
+
+    def offers(self, need: str) -> bool:
+        """Whether a part of the context is there."""
+        value: object = getattr(self, need)
+        return bool(value) if isinstance(value, (bool, frozenset)) else value is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What a rule found, at a field of the document it started from."""
+
+    path: Path
+    what: str
+    """The rule with both values and units. No full stop on one sentence."""
+    fix: str
+    """An imperative with a concrete value."""
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """The values, for `-o json`."""
+    on: Document | None = None
+    """Another document that the field stands in."""
+
+
+Check = Callable[[Document, Documents, Context], Iterator[Fault]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What must hold of or between documents."""
+
+    code: Code
+    kinds: tuple[str, ...]
+    """It is called for documents of these kinds only."""
+    scope: Scope
+    """`cluster`: it concludes from what is *not* there, and so runs over a complete set of documents only."""
+    needs: frozenset[str]
+    """Names of fields of the context."""
+    check: Check
+
+    def applies(self, context: Context) -> bool:
+        """Whether the context says what the rule needs."""
+        if self.scope == "cluster" and not context.complete:
+            return False
+        return all(context.offers(need) for need in self.needs)
+
+    def __call__(
+        self, subject: Document, documents: Documents, context: Context
+    ) -> Iterator[Finding]:
+        """What is wrong with one document."""
+        for fault in self.check(subject, documents, context):
+            key = (fault.on or subject).key
+            yield Finding(
+                code=self.code,
+                at=DocumentPath(key.kind, key.namespace, key.name, fault.path),
+                what=fault.what,
+                fix=fault.fix,
+                seen=fault.seen,
+            )
+
+
+RULES: dict[str, Rule] = {}
+"""Every rule registered so far, by the id of its code. Complete after `load`."""
+
+MODULES: Final = (
+    "references",
+    "pods",
+    "groups",
+    "traffic",
+    "disruption",
+    "scaling",
+    "admission",
+    "engine",
+    "monitoring",
+)
+"""One subject a module, imported when something is judged."""
+
+
+def rule(
+    code: Code, *, kinds: Iterable[str], scope: Scope = "document", needs: Iterable[str] = ()
+) -> Callable[[Check], Rule]:
+    """Register a generator function as a rule.
+
+    Raises:
+        ValueError: The code has a rule already, or a need is no field of the context.
+    """
+
+    def register(check: Check) -> Rule:
+        if code.id in RULES:
+            raise ValueError(f"`{code.id}` has a rule already")
+        wanted = frozenset(needs)
+        if unknown := sorted(wanted - set(Context.__slots__)):
+            raise ValueError(f"the context has no {', '.join(unknown)}")
+        made = Rule(code=code, kinds=tuple(kinds), scope=scope, needs=wanted, check=check)
+        RULES[code.id] = made
+        return made
+
+    return register
+
+
+def load() -> Mapping[str, Rule]:
+    """Import every module of rules, and give all rules by code."""
+    for module in MODULES:
+        import_module(f"gangform.rules.{module}")
+    return RULES
+
+
+def judge(documents: Documents, context: Context) -> list[Finding]:
+    """Run every rule that applies; sorted, without duplicates."""
+    by_kind: defaultdict[str, list[Rule]] = defaultdict(list)
+    for each in load().values():
+        if each.applies(context):
+            for kind in each.kinds:
+                by_kind[kind].append(each)
+    found: list[Finding] = []
+    for kind, rules in by_kind.items():
+        for document in documents.of(kind):
+            for each in rules:
+                found.extend(each(document, documents, context))
+    return list(ordered(found))
