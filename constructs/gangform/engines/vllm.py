@@ -1,0 +1,231 @@
+"""vLLM: what its pods run, what a GPU holds beside weights and cache, and what of a foreign container is vLLM.
+
+One `vllm serve` a pod, joined by torch's own rendezvous and without Ray: every pod runs the same command but for its
+rank, workers are headless (`engines §1.1`, `§1.3`). The leader opens its port only when every rank is loaded, so a
+probe of `/health` means the whole group (`engines §1.6`); a headless worker opens none and has no probe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import ClassVar
+
+from gangform.apis.versions import Release
+from gangform.documents.document import Manifest
+from gangform.engines import vllm_args, vllm_check, vllm_flags, vllm_read
+from gangform.engines.engine import (
+    EngineReading,
+    EnvVar,
+    Launch,
+    LaunchRequest,
+    MemoryTerms,
+    Port,
+    Probe,
+    Process,
+)
+from gangform.engines.vllm_flags import FLAGS
+from gangform.findings import Finding
+from gangform.units import Bytes, Seconds
+
+IMAGE = "vllm/vllm-openai"
+"""The published image; its tags are `v` and three numbers."""
+
+HTTP = Port("http", 8000)
+RENDEZVOUS = Port("rendezvous", 29501)
+"""vLLM's default `--master-port`, written all the same (`engines §1.4`)."""
+
+BLOCK = 16
+"""Tokens a cache block, by default (`engines §6.1`)."""
+BAND = Bytes.gib("1.5")
+"""Tolerance of the overheads (`engines §6.3`)."""
+
+
+class Vllm:
+    """The engine `vllm`."""
+
+    name: ClassVar[str] = "vllm"
+    waiting_metric: ClassVar[str] = "vllm:num_requests_waiting"
+
+    def check(self, ask: LaunchRequest) -> Iterator[Finding]:
+        """The engine's own start-up refusals, found beforehand (`engines §1.2`)."""
+        return vllm_check.check(ask)
+
+    def memory(self, ask: LaunchRequest) -> MemoryTerms:
+        """Utilisation and overhead by class of release: A from 0.21, B from 0.17, C before (`engines §6.3`)."""
+        experts = ask.model.expert_parameters > 0 or (
+            ask.model.architecture is not None and ask.model.architecture.experts is not None
+        )
+        letter, overhead = _overhead(ask.release, experts=experts, tensor=ask.shape.tensor)
+        kind = "mixture of experts" if experts else "dense"
+        return MemoryTerms(
+            utilization=utilization(ask),
+            overhead=Bytes.gib(overhead),
+            band=BAND,
+            block=BLOCK,
+            cache_element=Decimal(1 if ask.options.kv_cache_type == "fp8" else 2),
+            source=f"engines §6.3, class {letter}, {kind}",
+        )
+
+    def launch(self, ask: LaunchRequest) -> Launch:
+        """Command, arguments, variables, ports, probes and drain of leader and workers."""
+        group = ask.rendezvous if ask.shape.size > 1 else None
+        flags = _model_flags(ask)
+        drain, drains = _drain(ask)
+        user = ask.options.args
+        serving = [f"--port={HTTP.number}", *drains]
+        environment = _environment(ask)
+        period = ask.defaults.startup_period
+        leader_flags = [*flags, *serving]
+        worker = None
+        if group is not None:
+            place = {
+                "--nnodes": group.size,
+                "--master-addr": group.address,
+                "--master-port": str(RENDEZVOUS.number),
+            }
+            leader_flags += _dated(ask, {**place, "--node-rank": "0"})
+            headless = ["--headless"] if FLAGS.has("--headless", ask.release) else []
+            worker = Process(
+                command=("vllm", "serve"),
+                args=(
+                    *flags,
+                    *_dated(ask, {**place, "--node-rank": group.rank}),
+                    *headless,
+                    *user,
+                ),
+                env=environment,
+                ports=(),
+            )
+        leader = Process(
+            command=("vllm", "serve"),
+            args=(*leader_flags, *user),
+            env=environment,
+            ports=(HTTP,) if group is None else (HTTP, RENDEZVOUS),
+            startup=Probe(
+                "/health",
+                HTTP.name,
+                period,
+                max(1, -(-ask.startup_budget // period)),
+                ask.defaults.readiness_timeout,
+            ),
+            # Not /v1/models: behind an API key, which a user may ask for, it answers 401.
+            readiness=Probe(
+                "/health",
+                HTTP.name,
+                ask.defaults.readiness_period,
+                ask.defaults.readiness_failures,
+                ask.defaults.readiness_timeout,
+            ),
+            liveness=Probe(
+                "/health",
+                HTTP.name,
+                ask.defaults.liveness_period,
+                ask.defaults.liveness_failures,
+                ask.defaults.liveness_timeout,
+            ),
+        )
+        return Launch(
+            image=ask.options.image or image(ask.release),
+            leader=leader,
+            worker=worker,
+            serving_port=HTTP,
+            pre_stop=ask.defaults.pre_stop,
+            drain=drain,
+            grace=Seconds(ask.defaults.pre_stop + drain + ask.defaults.grace_margin),
+        )
+
+    def read(self, container: Manifest) -> EngineReading | None:
+        """What a container would do; `None`: not vLLM, or not certain."""
+        return vllm_read.read(container)
+
+
+def image(release: Release) -> str:
+    """The published image of a release: `vllm/vllm-openai:v0.32.0`."""
+    return f"{IMAGE}:v{release.major}.{release.minor}.{release.patch}"
+
+
+def utilization(ask: LaunchRequest) -> Decimal:
+    """Share of visible memory the engine plans with: the user's, else the release's default."""
+    return ask.options.utilization or vllm_flags.default_utilization(ask.release)
+
+
+def _overhead(release: Release, *, experts: bool, tensor: int) -> tuple[str, Decimal]:
+    """The class of a release and its overhead in GiB, as suggested in `engines §6.3`."""
+    if release < Release(0, 17):
+        return "C", Decimal("9.5") if experts else Decimal("6.5")
+    activations = Decimal("3.0") if experts else Decimal("2.2")
+    communication = Decimal("2.2") if tensor > 1 else Decimal("0.3")
+    if release < Release(0, 21):
+        # The pool is sized before the graphs, which come out of the unreserved share.
+        return "B", activations + communication
+    return "A", activations + communication + Decimal("1.5")
+
+
+def _dated(ask: LaunchRequest, flags: dict[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in flags.items() if FLAGS.has(name, ask.release)]
+
+
+def _model_flags(ask: LaunchRequest) -> list[str]:
+    """The model and what every rank must agree on.
+
+    The utilisation is always written, so that an upgrade of the engine does not change the pool in silence.
+    """
+    shape = ask.shape
+    flags = {
+        "--served-model-name": ask.served_name,
+        "--max-model-len": str(ask.context),
+        "--gpu-memory-utilization": f"{utilization(ask):f}",
+        "--tensor-parallel-size": str(shape.tensor),
+    }
+    beyond_one = {
+        "--pipeline-parallel-size": shape.pipeline,
+        "--data-parallel-size": shape.data,
+        "--prefill-context-parallel-size": shape.prefill_context,
+        "--decode-context-parallel-size": shape.decode_context,
+    }
+    flags |= {name: str(count) for name, count in beyond_one.items() if count > 1}
+    if ask.options.kv_cache_type != "auto":
+        flags["--kv-cache-dtype"] = ask.options.kv_cache_type
+    expert = "--enable-expert-parallel"
+    switches = [expert] if shape.expert_parallel and FLAGS.has(expert, ask.release) else []
+    return [ask.model_reference, *_dated(ask, flags), *switches]
+
+
+def _drain(ask: LaunchRequest) -> tuple[Seconds, list[str]]:
+    """How long the engine drains, and the flag for it; a `--shutdown-timeout` of the user wins over ours.
+
+    Without the flag SIGTERM aborts what is in flight, and only the sleep before it helps (`engines §1.7`).
+    """
+    own = vllm_args.last(vllm_args.given(ask.options.args), vllm_flags.SHUTDOWN)
+    if own is not None:
+        text = own.value or ""
+        known = text.isdecimal() and text.isascii()
+        return Seconds(int(text)) if known else ask.defaults.drain, []
+    drain = ask.defaults.drain
+    if drain and FLAGS.has(vllm_flags.SHUTDOWN, ask.release):
+        return drain, [f"{vllm_flags.SHUTDOWN}={int(drain)}"]
+    return Seconds(0), []
+
+
+def _environment(ask: LaunchRequest) -> tuple[EnvVar, ...]:
+    """Variables of every pod of the group, each for a reason given in `engines §1.5`."""
+    hardware = ask.hardware
+    variables = []
+    if ask.shape.size > 1:
+        # Message queues between nodes bind to what the engine guesses to be its own address: wrong with several NICs.
+        variables.append(EnvVar("VLLM_HOST_IP", field="status.podIP"))
+        if hardware.socket_interface is not None:
+            variables.append(EnvVar("NCCL_SOCKET_IFNAME", hardware.socket_interface))
+            variables.append(EnvVar("GLOO_SOCKET_IFNAME", hardware.socket_interface))
+        if hardware.rdma is not None and hardware.rdma.hca is not None:
+            variables.append(EnvVar("NCCL_IB_HCA", hardware.rdma.hca))
+    if FLAGS.has(vllm_flags.READY_TIMEOUT, ask.release):
+        variables.append(EnvVar(vllm_flags.READY_TIMEOUT, str(int(ask.startup_budget))))
+    if ask.cache_home is None:
+        variables.append(EnvVar("HF_HUB_OFFLINE", "1"))
+    else:
+        variables.append(EnvVar("HF_HOME", ask.cache_home))
+        if ask.token is not None:
+            variables.append(EnvVar("HF_TOKEN", secret=ask.token))
+    return tuple(variables)

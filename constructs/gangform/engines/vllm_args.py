@@ -1,0 +1,245 @@
+"""Lists of arguments: how they are read, which flags are the plan's own, and what a user may not add.
+
+A user's arguments come after ours, verbatim, and the last one wins: one that repeats a flag of the plan would change
+what runs behind the back of every manifest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gangform.engines.engine import LaunchRequest
+from gangform.findings import Code, Finding, InputPath, Severity, declare
+
+REPEATED = declare(
+    "engine-args-repeat-plan",
+    "An argument repeats a flag that the plan writes; the last one wins, and manifests would disagree with it.",
+    Severity.BREAKS,
+    "design §4 Engine",
+)
+CONFLICT = declare(
+    "engine-args-conflict",
+    "An argument is refused by the engine in this shape, or takes away what Service and probes rely on.",
+    Severity.BREAKS,
+    "engines §1.1, §1.2",
+)
+JOINED = declare(
+    "engine-args-joined",
+    "A flag and its value in one item, with a space between, are one unknown flag.",
+    Severity.BREAKS,
+    "design §3, engine.args",
+)
+UNREAD = declare(
+    "engine-args-change-memory",
+    "An argument changes what lies on a GPU, and the memory arithmetic does not read it.",
+    Severity.DEGRADES,
+    "engines §6.3",
+)
+
+OWNED: Mapping[str, str | None] = {
+    "--model": "model",
+    "--served-model-name": "servedModelName",
+    "--tensor-parallel-size": "parallelism.tensor",
+    "--pipeline-parallel-size": "parallelism.pipeline",
+    "--data-parallel-size": "parallelism.data",
+    "--prefill-context-parallel-size": "parallelism.prefillContext",
+    "--decode-context-parallel-size": "parallelism.decodeContext",
+    "--enable-expert-parallel": "parallelism.expertParallel",
+    "--max-model-len": "context",
+    "--gpu-memory-utilization": "engine.utilization",
+    "--port": None,
+    "--nnodes": None,
+    "--node-rank": None,
+    "--master-addr": None,
+    "--master-port": None,
+    "--headless": None,
+    "--data-parallel-size-local": None,
+    "--data-parallel-address": None,
+    "--data-parallel-rpc-port": None,
+    "--data-parallel-start-rank": None,
+    "--data-parallel-rank": None,
+    "--data-parallel-hybrid-lb": None,
+    "--data-parallel-external-lb": None,
+    "--data-parallel-multi-port-external-lb": None,
+    "--data-parallel-supervisor-port": None,
+}
+"""Flags that follow from inputs, with the input to change; `None` where none sets it alone: ranks, ports, endpoints."""
+
+MEMORY = frozenset(
+    {
+        "--kv-cache-dtype",
+        "--kv-cache-memory-bytes",
+        "--block-size",
+        "--quantization",
+        "--speculative-config",
+        "--cpu-offload-gb",
+        "--enable-eplb",
+        "--enable-lora",
+        "--num-gpu-blocks-override",
+    }
+)
+"""Flags that change what lies on a GPU; the plan's arithmetic does not read them (`engines §6.3`)."""
+
+SHORT: Mapping[str, str] = {
+    "-tp": "--tensor-parallel-size",
+    "-pp": "--pipeline-parallel-size",
+    "-dp": "--data-parallel-size",
+    "-pcp": "--prefill-context-parallel-size",
+    "-dcp": "--decode-context-parallel-size",
+    "-ep": "--enable-expert-parallel",
+    "-n": "--nnodes",
+    "-r": "--node-rank",
+    "-dpl": "--data-parallel-size-local",
+    "-dpa": "--data-parallel-address",
+    "-dpp": "--data-parallel-rpc-port",
+    "-dpr": "--data-parallel-start-rank",
+    "-dpn": "--data-parallel-rank",
+    "-dph": "--data-parallel-hybrid-lb",
+    "-dpe": "--data-parallel-external-lb",
+    "-dpb": "--data-parallel-backend",
+    "-asc": "--api-server-count",
+    "-q": "--quantization",
+}
+"""Short spellings (`engines §1.1`)."""
+
+_JOINED = re.compile(r"^--?[A-Za-z][-\w.]*\s")
+
+
+class Given(NamedTuple):
+    """One flag of a list of arguments."""
+
+    at: int
+    """Where it stands in the list."""
+    flag: str
+    """The long spelling, with dashes: `-tp` and `--tensor_parallel_size` are `--tensor-parallel-size`."""
+    value: str | None
+    """`None` for a switch."""
+
+
+def given(args: Sequence[str]) -> list[Given]:
+    """The flags of a list of arguments, in order; what belongs to none is left out."""
+    found = []
+    for index, argument in enumerate(args):
+        if not re.match(r"^--?[A-Za-z]", argument):
+            continue
+        name, joined, value = argument.partition("=")
+        after = args[index + 1] if index + 1 < len(args) else "-"
+        if joined:
+            found.append(Given(index, _long(name), value))
+        else:
+            found.append(Given(index, _long(name), None if after.startswith("-") else after))
+    return found
+
+
+def _long(name: str) -> str:
+    head, dot, tail = name.partition(".")
+    head = SHORT.get(head, head.replace("_", "-"))
+    return f"{head}{dot}{tail.replace('-', '_')}"
+
+
+def two_in_one(args: Sequence[str]) -> list[int]:
+    """Items that hold a flag and its value with a space between: the engine takes each for one unknown flag."""
+    return [index for index, argument in enumerate(args) if _JOINED.match(argument)]
+
+
+def last(flags: Sequence[Given], name: str) -> Given | None:
+    """The occurrence of a flag that counts."""
+    return next((one for one in reversed(flags) if one.flag == name), None)
+
+
+def redundant_experts(flags: Sequence[Given]) -> int:
+    """Redundant experts that arguments ask for, in any of the three spellings; 0 where none can be read.
+
+    `--eplb-config '{"num_redundant_experts": 8}'`, `--eplb-config.num_redundant_experts=8`, and the older
+    `--num-redundant-experts=8`.
+    """
+    count = 0
+    for one in flags:
+        value: object = one.value
+        if one.flag == "--eplb-config" and one.value:
+            try:
+                config = json.loads(one.value)
+            except ValueError:
+                continue
+            value = config.get("num_redundant_experts") if isinstance(config, dict) else None
+        elif one.flag not in (
+            "--eplb-config.num_redundant_experts",
+            "--num-redundant-experts",
+        ):
+            continue
+        text = str(value)
+        count = int(text) if text.isdecimal() and text.isascii() else count
+    return count
+
+
+def found(
+    ask: LaunchRequest, code: Code, field: str, what: str, fix: str, *more: int, **seen: object
+) -> Finding:
+    """A finding at a field of the serving, spelled as in YAML; `more` are list indexes, `seen` the values."""
+    at = InputPath((*ask.at, *field.split("."), *more))
+    return Finding(
+        code=code, at=at, what=what, fix=fix, seen={key: str(value) for key, value in seen.items()}
+    )
+
+
+def check_arguments(ask: LaunchRequest) -> Iterator[Finding]:
+    """What is wrong with the arguments that a user adds to ours."""
+    args = ask.options.args
+    flags = given(args)
+    for index in two_in_one(args):
+        flag, _, value = args[index].partition(" ")
+        fix = f"write {flag}={value.strip()}, or two items"
+        yield found(ask, JOINED, "engine.args", f"`{args[index]}` is one item", fix, index)
+    for one in flags:
+        name = one.flag
+        positive = "--" + name.removeprefix("--no-") if name.startswith("--no-") else name
+        if positive in OWNED:
+            field = OWNED[positive]
+            fix = (
+                f"remove it and set {field}"
+                if field
+                else "remove it: it follows from parallelism and pool"
+            )
+            what = f"{name} is written by the plan"
+            yield found(ask, REPEATED, "engine.args", what, fix, one.at)
+        elif name == "--kv-cache-dtype" and _sayable(ask, one.value):
+            fix = (
+                f"remove it and set engine.kvCacheType: {'auto' if one.value == 'auto' else 'fp8'}"
+            )
+            yield found(ask, REPEATED, "engine.args", f"{name} is written by the plan", fix, one.at)
+        elif why := _refused(ask, one):
+            yield found(ask, CONFLICT, "engine.args", f"{name}: {why}", "remove it", one.at)
+        elif name.split(".")[0] in MEMORY:
+            what = f"{name} changes memory, and the plan's fit does not see it"
+            fix = "set fit.availableKv to what the engine's log prints as available KV cache memory"
+            yield found(ask, UNREAD, "engine.args", what, fix, one.at)
+    eplb = next((one for one in flags if one.flag.startswith("--eplb-config")), None)
+    if eplb and redundant_experts(flags) and last(flags, "--enable-eplb") is None:
+        what = f"{eplb.flag} asks for redundant experts, which the engine refuses without --enable-eplb"
+        yield found(ask, CONFLICT, "engine.args", what, "add --enable-eplb", eplb.at)
+
+
+def _sayable(ask: LaunchRequest, value: str | None) -> bool:
+    """Whether the cache's number format has an input of ours, or we write one already."""
+    return ask.options.kv_cache_type != "auto" or value in ("auto", "fp8", "fp8_e4m3")
+
+
+def _refused(ask: LaunchRequest, one: Given) -> str | None:
+    """Why the engine, the Service or the probes do not bear this argument; `None` where they do."""
+    name, value = one.flag, one.value
+    if name == "--uds" or name.startswith("--ssl-"):
+        return "the Service and the probes speak plain HTTP on the port"
+    if ask.shape.size == 1:
+        return None
+    if name == "--distributed-executor-backend" and value != "mp":
+        return f"`{value}` is refused together with --nnodes, which chooses mp by itself"
+    if name == "--data-parallel-backend" and value != "mp":
+        return f"`{value}` is refused together with --nnodes"
+    if name == "--api-server-count":
+        return "refused together with --headless, and arguments go to every pod"
+    if name == "--enable-elastic-ep":
+        return "refused in groups of several nodes"
+    return None
