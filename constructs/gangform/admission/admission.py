@@ -47,6 +47,8 @@ class Policy:
     """Each group is an object of its own."""
     longest_name: int | None
     """A bound of its own on the workload's name, for a one-digit highest index; one less for each further digit."""
+    lws_provider: bool | None = None
+    """Whether LWS's own gang provider must be on, or off; `None`: it does not matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,8 @@ class Demand:
     hardware: HardwareShape
     size: int
     """Pods a group."""
+    runs_groups: bool = True
+    """Whether the workload is a set of groups; otherwise each replica is one pod of an ordinary kind."""
     groups: int
     """Most groups wanted at one time, rollouts aside."""
     extra: int
@@ -126,6 +130,10 @@ class Admission(Protocol):
         """What this backend would refuse, or leave pending for ever."""
         ...
 
+    def check_sum(self, demands: Sequence[Demand], cluster: Cluster) -> Iterator[Finding]:
+        """What is wrong with all demands of this backend together; their order does not matter."""
+        ...
+
     def stamp(self, demand: Demand, cluster: Cluster) -> Stamp:
         """Labels, annotations, scheduler and own objects. Total: no refusal here."""
         ...
@@ -139,6 +147,11 @@ class Admission(Protocol):
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """What the cluster must have that the foundation does not make."""
         ...
+
+
+def lws_makes_groups(cluster: Cluster) -> bool | None:
+    """Whether LWS makes a PodGroup for each of its groups by itself; `None` where nobody said (`volcano §5`)."""
+    return {"volcano": True, "none": False}.get(cluster.lws_scheduler_provider)
 
 
 BACKENDS: dict[str, str] = {

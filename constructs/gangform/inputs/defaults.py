@@ -24,6 +24,13 @@ class Defaults:
     for DaemonSets, whose requests we do not know."""
     shared_memory_per_gpu: Bytes = Bytes.gib(2)
     """`/dev/shm` per GPU of the pod. Guides use 2 to 64 GiB a pod; NCCL and the engine's queues need a few."""
+    claim_margin: Fraction = Fraction(11, 10)
+    """Size of a claim per pod over the checkpoint: downloads are written beside what they replace."""
+    privilege_escalation: bool = False
+    """`allowPrivilegeEscalation` of the engine's container: no engine needs it."""
+    mount_token: bool = False
+    """Whether pods get an API token: no engine talks to the API server."""
+
     drain: Seconds = Seconds(60)
     """How long a leader may finish requests after it left the endpoints, where the engine can drain."""
     pre_stop: Seconds = Seconds(15)

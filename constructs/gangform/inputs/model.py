@@ -96,6 +96,8 @@ class ModelProfile(Model):
     """Side of a block of block-wise FP8 (128 for DeepSeek): sharded outputs must be multiples of it."""
     checkpoint: Bytes
     """Size of what has to be read from disk or network, all files."""
+    draft: Bytes = Bytes(0)
+    """Part of the checkpoint that is read but loaded only as a draft model (multi-token prediction of DeepSeek)."""
     parameters: Count | None = None
     """All parameters, a whole number."""
     expert_parameters: Natural = 0

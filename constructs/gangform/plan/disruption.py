@@ -1,0 +1,174 @@
+"""What an eviction is answered, and what a drain takes down.
+
+A budget counts pods, a replica is a group. One budget for the set with `maxUnavailable: 1` lets drains take one
+whole group after another; a budget per group in an integer `minAvailable` keeps every healthy group where it is.
+All other forms look right and are not: in percent or `maxUnavailable` the controller expects R + S - 1 pods of a
+group of S and blocks for ever (`lab E3`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gangform.apis.forms import Form
+from gangform.findings import Finding, InputPath, Path, Severity, declare
+from gangform.inputs.serving import Serving
+from gangform.plan.identity import IdentityPlan
+
+PER_GROUP_AUTOSCALED = declare(
+    "budget-per-group-with-autoscaler",
+    "A budget per group cannot follow an autoscaler: groups it adds have none, and an absent group alarms",
+    Severity.BREAKS,
+    "observability §5",
+)
+PER_GROUP_FORM = declare(
+    "budget-needs-groups",
+    "A budget per group needs pods that carry the index of their group",
+    Severity.BREAKS,
+    "lws §8",
+)
+RELEASED_UNKNOWN = declare(
+    "released-group-unknown",
+    "Only a group that exists can be released from its budget",
+    Severity.BREAKS,
+    "design §4 Disruption",
+)
+RELEASED_SERIAL = declare(
+    "released-without-per-group",
+    "Groups can be released only where each has a budget of its own",
+    Severity.BREAKS,
+    "design §4 Disruption",
+)
+LEADER_READY_HOLE = declare(
+    "leader-ready-opens-budget",
+    "With LeaderReady an eviction can take a second group for a moment while one is rebuilt",
+    Severity.DEGRADES,
+    "lab E3",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """One PodDisruptionBudget."""
+
+    name: str
+    selector: Mapping[str, str]
+    min_available: int | None = None
+    """An integer number of pods; or `max_unavailable`."""
+    max_unavailable: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionPlan:
+    """The budgets of a serving, and what they mean."""
+
+    budgets: tuple[Budget, ...]
+    drain: str
+    """What a drain will do, in one sentence."""
+    unstopped: str
+    """What no budget stops."""
+
+
+def derive(
+    serving: Serving,
+    *,
+    identities: Sequence[IdentityPlan],
+    form: Form,
+    size: int,
+    groups: int,
+    spread_over_workloads: bool,
+) -> DisruptionPlan:
+    """The budgets of a serving whose workloads are `identities`."""
+    unstopped = (
+        "no budget stops Kueue's evictions, preemption, taints, rollouts or plain deletion"
+        if form.can.runs_groups
+        else "no budget stops preemption, taints, rollouts or plain deletion"
+    )
+    if serving.disruption.mode == "perGroup":
+        released = frozenset(serving.disruption.released)
+        budgets = tuple(
+            _per_group(serving, identities, index, size, spread_over_workloads)
+            for index in range(groups)
+            if index not in released
+        )
+        freed = ", ".join(str(index) for index in serving.disruption.released)
+        return DisruptionPlan(
+            budgets=budgets,
+            drain="no drain finishes while a healthy group is on the node; move a group by releasing it "
+            "or deleting its leader"
+            + (f"; released and free to go: group {freed}" if freed else ""),
+            unstopped=unstopped,
+        )
+    selector = (
+        identities[0].pod_labels if spread_over_workloads else identities[0].selectors.pods
+    )
+    whole = "group" if form.can.runs_groups else "pod"
+    left = max(0, groups - 1)
+    return DisruptionPlan(
+        budgets=(Budget(name=serving.name, selector=selector, max_unavailable=1),),
+        drain=f"a drain takes one whole {whole} after another: {left} of {groups} keep serving"
+        + ("" if left else ", so nothing serves until it is back"),
+        unstopped=unstopped,
+    )
+
+
+def _per_group(
+    serving: Serving,
+    identities: Sequence[IdentityPlan],
+    index: int,
+    size: int,
+    spread_over_workloads: bool,
+) -> Budget:
+    if spread_over_workloads:
+        selector = identities[min(index, len(identities) - 1)].selectors.pods
+    else:
+        group = identities[0].selectors.group
+        selector = identities[0].selectors.pods if group is None else group(index)
+    return Budget(name=f"{serving.name}-group-{index}", selector=selector, min_available=size)
+
+
+def check(serving: Serving, *, form: Form, groups: int, at: Path) -> Iterator[Finding]:
+    """Whether these budgets can do what they say."""
+    asked = serving.disruption
+    here = (*at, "disruption")
+    if asked.mode == "serial":
+        if asked.released:
+            yield Finding(
+                code=RELEASED_SERIAL,
+                at=InputPath((*here, "released")),
+                what=f"released {list(asked.released)} with mode serial, where one budget covers all groups",
+                fix="leave it out, or use mode perGroup",
+            )
+        if serving.startup_policy == "LeaderReady" and form.can.recreates_groups:
+            yield Finding(
+                code=LEADER_READY_HOLE,
+                at=InputPath((*at, "startupPolicy")),
+                what="LeaderReady with a serial budget: between a new leader and its workers the budget "
+                "allows one more eviction, for about 0.1 s",
+                fix="use LeaderCreated, or disruption mode perGroup",
+            )
+        return
+    if not form.can.has_group_label:
+        yield Finding(
+            code=PER_GROUP_FORM,
+            at=InputPath((*here, "mode")),
+            what=f"perGroup on a {form.kind}, whose pods carry no group index",
+            fix="use serial",
+        )
+    if serving.autoscaling is not None:
+        yield Finding(
+            code=PER_GROUP_AUTOSCALED,
+            at=InputPath((*here, "mode")),
+            what=f"perGroup with {serving.autoscaling.min} to {serving.autoscaling.max} groups",
+            fix="use serial, or fix the number of groups",
+        )
+    for position, index in enumerate(asked.released):
+        if index >= groups:
+            yield Finding(
+                code=RELEASED_UNKNOWN,
+                at=InputPath((*here, "released", position)),
+                what=f"group {index} is released, but the groups are 0 to {groups - 1}",
+                fix=f"release an index below {groups}, or leave it out",
+                seen={"released": str(index), "groups": str(groups)},
+            )

@@ -1,0 +1,291 @@
+"""What every pod of a group requests, tolerates and mounts, alike on leader and workers.
+
+A group is scheduled as one, so both templates carry the same scheduling fields (`kueue §3`: differing ones were
+evaluated on one of them only). A pod takes its GPU share of what the node can give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gangform.apis import kueue, leaderworkerset
+from gangform.apis.core import APP_NAME, MANAGED_BY
+from gangform.engines.engine import Launch, Shape
+from gangform.findings import Finding, InputPath, Path, Prerequisite, Severity, declare
+from gangform.inputs.cluster import Pool
+from gangform.inputs.defaults import Defaults
+from gangform.inputs.hardware import HardwareShape, Taint
+from gangform.inputs.serving import Pods, Serving
+from gangform.plan.figures import formula
+from gangform.plan.weights import Volume, WeightsPlan
+from gangform.units import Bytes, Millicores, Resources
+
+RESERVED = declare(
+    "label-owned-by-controller",
+    "Labels and annotations that a controller or the plan sets may not be set by hand",
+    Severity.BREAKS,
+    "lws §1; lab E9; kueue §2.2",
+)
+ENV_OWNED = declare(
+    "env-owned-by-plan",
+    "A variable that the plan or the controller sets may not be set twice",
+    Severity.BREAKS,
+    "lws §1; engines §1.5",
+)
+SELECTOR_CLASH = declare(
+    "node-selector-contradicts-pool",
+    "A node selector that contradicts the pool matches no node",
+    Severity.BREAKS,
+    "design §4 Workload",
+)
+MEMORY_SMALL = declare(
+    "shared-memory-exceeds-request",
+    "/dev/shm counts towards the pod's memory and must leave some of it",
+    Severity.BREAKS,
+    "observability §6",
+)
+OVER_NODE = declare(
+    "request-exceeds-node",
+    "A pod that requests more than a node offers is never scheduled",
+    Severity.BREAKS,
+    "design §4 Workload",
+)
+HOST_PORTS = declare(
+    "host-network-ports-collide",
+    "With the host's network two pods on a node would open the same ports",
+    Severity.BREAKS,
+    "observability §6; cases lint r38",
+)
+NAME_TAKEN = declare(
+    "container-name-taken",
+    "Containers and volumes of a pod need names of their own",
+    Severity.BREAKS,
+    "lab E9",
+)
+
+CONTAINER = "engine"
+"""Name of the container that runs the engine."""
+SHARED_MEMORY = "/dev/shm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsPlan:
+    """What both templates share."""
+
+    container: str
+    requests: Resources
+    limits: Resources
+    volumes: tuple[Volume, ...]
+    """Ours, with their mounts; the user's come from `extension`."""
+    node_selector: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    """Taints of the shape, to be tolerated."""
+    capabilities: tuple[str, ...]
+    """Linux capabilities that the fabric needs."""
+    annotations: Mapping[str, str]
+    privilege_escalation: bool
+    mount_token: bool
+    extension: Pods
+    """The user's fields, passed through."""
+    owns_account: bool
+    """Whether the ServiceAccount is one of ours."""
+    spread: str | None
+    """A level over which single-pod replicas are spread; `None` where nothing is, or cannot be, enforced."""
+    prerequisites: tuple[Prerequisite, ...]
+
+    @property
+    def storage(self) -> Bytes:
+        """Ephemeral storage of a pod."""
+        return Bytes(self.requests["ephemeral-storage"])
+
+
+@formula("allocatable x 9/10 x GPUs per pod / GPUs of the node, in whole cores", source="design §4 Workload")
+def cpu(allocatable: Millicores, portion: Fraction) -> Millicores:
+    """CPU request of a pod."""
+    return Millicores(max(1, int(allocatable * portion) // 1000) * 1000)
+
+
+@formula("allocatable x 9/10 x GPUs per pod / GPUs of the node, in whole GiB", source="design §4 Workload")
+def memory(allocatable: Bytes, portion: Fraction) -> Bytes:
+    """Memory or ephemeral-storage request of a pod."""
+    return Bytes(int(allocatable * portion) // 2**30 * 2**30)
+
+
+@formula("2 GiB x GPUs per pod", source="engines §1.5; observability §6")
+def shared_memory(per_gpu: Bytes, gpus: int) -> Bytes:
+    """Size of /dev/shm."""
+    return Bytes(per_gpu * gpus)
+
+
+def derive(
+    serving: Serving,
+    *,
+    shape: Shape,
+    hardware: HardwareShape,
+    pool: Pool,
+    weights: WeightsPlan,
+    groups: bool,
+    defaults: Defaults,
+) -> PodsPlan:
+    """The pods of one role. `groups`: whether a replica is a group that is scheduled as one."""
+    extension, own = serving.pods, serving.pods.resources
+    part = Fraction(shape.gpus_per_pod, hardware.gpu.count)
+    portion = part * defaults.allocatable_share
+    shm = own.shared_memory or shared_memory(defaults.shared_memory_per_gpu, shape.gpus_per_pod)
+    memory_request = own.memory or memory(hardware.memory, portion)
+    storage = own.ephemeral_storage or memory(hardware.ephemeral_storage, portion)
+    amounts = {
+        "cpu": int(own.cpu or cpu(hardware.cpu, portion)),
+        "memory": int(memory_request),
+        "ephemeral-storage": int(storage),
+        hardware.gpu.resource: shape.gpus_per_pod,
+    }
+    fabric = hardware.rdma
+    if fabric is not None and fabric.resource is not None:
+        amounts[fabric.resource] = -(-fabric.count * part.numerator // part.denominator)
+    requests = Resources(amounts)
+    limits = Resources({name: amount for name, amount in amounts.items() if name != "cpu"})
+    return PodsPlan(
+        container=CONTAINER,
+        requests=requests,
+        limits=limits,
+        volumes=(Volume(name="shm", kind="memory", mount=SHARED_MEMORY, size=shm), *weights.volumes),
+        node_selector={
+            hardware.gpu.product_label: hardware.gpu.product,
+            **pool.node_labels,
+            **extension.node_selector,
+        },
+        taints=hardware.taints,
+        capabilities=("IPC_LOCK",) if fabric is not None else (),
+        annotations={**(fabric.annotations if fabric else {}), **extension.annotations},
+        privilege_escalation=defaults.privilege_escalation,
+        mount_token=defaults.mount_token,
+        extension=extension,
+        owns_account=extension.service_account_name is None,
+        spread=None if groups else serving.spread,
+        prerequisites=tuple(_prerequisites(serving)),
+    )
+
+
+def _prerequisites(serving: Serving) -> Iterator[Prerequisite]:
+    space, pods = serving.namespace, serving.pods
+    yield Prerequisite(
+        what=f"Namespace {space}",
+        check=f"kubectl get namespace {space}",
+        without="every object in it is refused",
+    )
+    for secret in pods.image_pull_secrets:
+        yield Prerequisite(
+            what=f"Secret {space}/{secret} of type kubernetes.io/dockerconfigjson",
+            check=f"kubectl get secret -n {space} {secret}",
+            without="pods stay in ImagePullBackOff",
+        )
+    if pods.service_account_name is not None:
+        yield Prerequisite(
+            what=f"ServiceAccount {space}/{pods.service_account_name}",
+            check=f"kubectl get serviceaccount -n {space} {pods.service_account_name}",
+            without="no pod is made; the reason stands in an event of the StatefulSet only",
+        )
+    if pods.priority_class_name is not None:
+        yield Prerequisite(
+            what=f"PriorityClass {pods.priority_class_name}",
+            check=f"kubectl get priorityclass {pods.priority_class_name}",
+            without="no pod is made; the reason stands in an event of the StatefulSet only",
+        )
+
+
+def check(
+    plan: PodsPlan,
+    *,
+    shape: Shape,
+    hardware: HardwareShape,
+    pool: Pool,
+    launch: Launch,
+    at: Path,
+) -> Iterator[Finding]:
+    """What a pod of this kind could not be."""
+    here = (*at, "pods")
+    yield from _owned(plan.extension, here, launch)
+    ours = {hardware.gpu.product_label: hardware.gpu.product, **pool.node_labels}
+    for key, value in plan.extension.node_selector.items():
+        if key in ours and ours[key] != value:
+            yield Finding(
+                code=SELECTOR_CLASH,
+                at=InputPath((*here, "nodeSelector", key)),
+                what=f"{key} is `{value}`, but the pool has `{ours[key]}`",
+                fix="leave it out, or choose another pool",
+            )
+    shm = next(volume.size for volume in plan.volumes if volume.kind == "memory") or Bytes(0)
+    if shm >= plan.requests["memory"]:
+        yield Finding(
+            code=MEMORY_SMALL,
+            at=InputPath((*here, "resources")),
+            what=f"/dev/shm of {shm.human()} in a memory request of "
+            f"{Bytes(plan.requests['memory']).human()}",
+            fix="raise `memory` or lower `sharedMemory`",
+        )
+    offered = {
+        "cpu": int(hardware.cpu),
+        "memory": int(hardware.memory),
+        "ephemeral-storage": int(hardware.ephemeral_storage),
+    }
+    names = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "ephemeralStorage"}
+    for resource, amount in offered.items():
+        if plan.requests[resource] > amount:
+            asked = Resources({resource: plan.requests[resource]}).spelled()[resource]
+            has = Resources({resource: amount}).spelled()[resource]
+            yield Finding(
+                code=OVER_NODE,
+                at=InputPath((*here, "resources", names[resource])),
+                what=f"a pod requests {asked} {resource}, a node of {hardware.name} offers {has}",
+                fix=f"use at most {has}",
+            )
+    if plan.extension.host_network and shape.gpus_per_pod < hardware.gpu.count:
+        yield Finding(
+            code=HOST_PORTS,
+            at=InputPath((*here, "hostNetwork")),
+            what=f"hostNetwork with {shape.gpus_per_pod} of {hardware.gpu.count} GPUs a pod: two pods of a "
+            f"node would open port {launch.serving_port.number}",
+            fix="leave it out, or use whole nodes",
+        )
+
+
+def _owned(extension: Pods, here: Path, launch: Launch) -> Iterator[Finding]:
+    prefixes = (leaderworkerset.PREFIX, kueue.PREFIX)
+    for field, entries in (("labels", extension.labels), ("annotations", extension.annotations)):
+        for key in entries:
+            if key.startswith(prefixes) or key in (APP_NAME, MANAGED_BY):
+                yield Finding(
+                    code=RESERVED,
+                    at=InputPath((*here, field, key)),
+                    what=f"`{key}` is set by a controller or by the plan",
+                    fix="leave it out, or use a key of your own",
+                )
+    taken = {variable.name for variable in launch.leader.env}
+    taken |= {
+        leaderworkerset.ADDRESS_VARIABLE,
+        leaderworkerset.SIZE_VARIABLE,
+        leaderworkerset.RANK_VARIABLE,
+    }
+    for index, entry in enumerate(extension.env):
+        if entry.get("name") in taken:
+            yield Finding(
+                code=ENV_OWNED,
+                at=InputPath((*here, "env", index)),
+                what=f"`{entry.get('name')}` is already set for the engine",
+                fix="leave it out; to change it nevertheless, patch the workload",
+            )
+    for field, containers in (
+        ("initContainers", extension.init_containers),
+        ("sidecars", extension.sidecars),
+    ):
+        for index, container in enumerate(containers):
+            if container.get("name") == CONTAINER:
+                yield Finding(
+                    code=NAME_TAKEN,
+                    at=InputPath((*here, field, index, "name")),
+                    what=f"`{CONTAINER}` is the name of the engine's container",
+                    fix="choose another name",
+                )

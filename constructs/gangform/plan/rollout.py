@@ -1,0 +1,282 @@
+"""How an update proceeds, counted in groups and GPUs: peak, floor, time, and whether it ends at all.
+
+The default follows what the serving declares: one group after another in place, or a surge group first where a spare
+one is declared and the backend lets such a rollout finish. The plan never proposes a rollout that cannot end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gangform.admission.admission import Policy
+from gangform.apis.forms import Form
+from gangform.apis.leaderworkerset import peak_groups, serving_groups
+from gangform.apis.versions import Release
+from gangform.findings import Finding, InputPath, Path, Severity, declare
+from gangform.inputs.serving import Serving
+from gangform.plan.figures import formula
+from gangform.units import Seconds
+
+CANNOT_MOVE = declare(
+    "rollout-cannot-move",
+    "A rollout needs a group to add or a group to take down",
+    Severity.BREAKS,
+    "lws §2b; lab E9",
+)
+NEVER_ENDS = declare(
+    "surge-never-finishes",
+    "Under Kueue a rollout of a LeaderWorkerSet with surge and no unavailable group never ends",
+    Severity.BREAKS,
+    "lab E4, E10",
+)
+DIPS = declare(
+    "surge-dips-below-floor",
+    "Under Kueue a surge group is killed late in the rollout, so fewer groups serve than promised",
+    Severity.DEGRADES,
+    "lab E4; kueue §2.5",
+)
+NO_SURGE = declare(
+    "surge-not-possible",
+    "This backend cannot make a group beyond the wanted number",
+    Severity.BREAKS,
+    "lab E8",
+)
+SURGE_IDLE = declare(
+    "surge-does-not-happen",
+    "A single group with surge and an unavailable group is taken down without a surge",
+    Severity.DEGRADES,
+    "lws §3; lab E2",
+)
+STOPS_SERVING = declare(
+    "rollout-stops-serving",
+    "Nothing serves while the rollout replaces the only groups",
+    Severity.DEGRADES,
+    "design §4 Workload",
+)
+CANARY_AUTOSCALED = declare(
+    "canary-with-autoscaler",
+    "A canary of so many groups means nothing while an autoscaler changes their number",
+    Severity.BREAKS,
+    "design §3 Serving",
+)
+CANARY_ALL = declare(
+    "canary-not-fewer-groups",
+    "A canary needs groups that stay behind",
+    Severity.BREAKS,
+    "lws §3",
+)
+CANARY_FORM = declare(
+    "canary-needs-groups",
+    "Only a set of groups can hold part of them at the old revision",
+    Severity.BREAKS,
+    "lws §3",
+)
+NEVER_REPAIRS = declare(
+    "rollout-never-repairs",
+    "Before LeaderWorkerSet 0.7 a rollout with no unavailable group never starts while no group is ready",
+    Severity.DEGRADES,
+    "cases r19; lws §8",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutPlan:
+    """An update of one workload."""
+
+    max_surge: int
+    max_unavailable: int
+    partition: int
+    """Groups below this index keep the old revision; 0 rolls all."""
+    spare: int
+    """Whole groups that the pool keeps free."""
+    peak: int
+    """Groups that exist at the height."""
+    floor: int
+    """Groups that keep serving at least."""
+    extra: int
+    """Groups of capacity beyond the wanted ones: the larger of surge and spare."""
+    duration: Seconds
+    """About how long it takes, with every cold start as expected."""
+    reason: str
+    """Why these numbers."""
+
+
+@formula("1 where a spare group is declared and the backend lets such a rollout finish, else 0", source="design §4")
+def max_surge(declared: int | None, *, spare: int, finishes: bool, unavailable: int | None) -> int:
+    """Groups made first."""
+    if declared is not None:
+        return declared
+    return 1 if spare and finishes and not unavailable else 0
+
+
+@formula("1 without surge, else 0", source="design §4")
+def max_unavailable(declared: int | None, *, surge: int) -> int:
+    """Groups that may be missing."""
+    if declared is not None:
+        return declared
+    return 0 if surge else 1
+
+
+@formula("R + s if R > s, else R + max(0, R - u)", source="lws §3; lab E2")
+def peak(replicas: int, surge: int, unavailable: int) -> int:
+    """Groups at the height of a rollout."""
+    return peak_groups(replicas, surge=surge, unavailable=unavailable)
+
+
+@formula("max(0, R - u)", source="lws §3; lab E2")
+def floor(replicas: int, unavailable: int) -> int:
+    """Groups that keep serving."""
+    return serving_groups(replicas, unavailable=unavailable)
+
+
+@formula("peak x (grace + cold start), one group after another", source="lab E2")
+def duration(groups: int, grace: Seconds, cold_start: Seconds) -> Seconds:
+    """About how long a rollout takes: leaders go one after another whatever surge and unavailable say."""
+    return Seconds(groups * (grace + cold_start))
+
+
+def derive(
+    serving: Serving,
+    *,
+    policy: Policy,
+    form: Form,
+    replicas: int,
+    highest: int,
+    grace: Seconds,
+    cold_start: Seconds,
+) -> RolloutPlan:
+    """The rollout of one workload with `replicas` groups now and at most `highest`."""
+    declared = serving.rollout
+    finishes = policy.surges and (policy.surge_finishes or not form.can.runs_groups)
+    surge = max_surge(
+        declared.max_surge,
+        spare=declared.spare_groups,
+        finishes=finishes,
+        unavailable=declared.max_unavailable,
+    )
+    unavailable = max_unavailable(declared.max_unavailable, surge=surge)
+    partition = 0
+    if declared.canary_groups is not None:
+        partition = max(0, replicas - declared.canary_groups)
+    if declared.max_surge is not None or declared.max_unavailable is not None:
+        reason = "as declared"
+    elif surge:
+        reason = "a spare group is declared, so a new group comes up before an old one goes"
+    elif declared.spare_groups:
+        reason = "a spare group is declared, but under this backend a surge does not finish"
+    else:
+        reason = "no spare group is declared, so one group after another is replaced in place"
+    return RolloutPlan(
+        max_surge=surge,
+        max_unavailable=unavailable,
+        partition=partition,
+        spare=declared.spare_groups,
+        peak=peak(highest, surge, unavailable),
+        floor=floor(replicas, unavailable),
+        extra=max(surge, declared.spare_groups),
+        duration=duration(peak(replicas, surge, unavailable), grace, cold_start),
+        reason=reason,
+    )
+
+
+def check(
+    plan: RolloutPlan,
+    *,
+    serving: Serving,
+    policy: Policy,
+    form: Form,
+    replicas: int,
+    lws: Release | None,
+    at: Path,
+) -> Iterator[Finding]:
+    """Whether the rollout moves, ends, and keeps serving."""
+    here = InputPath((*at, "rollout"))
+    pair = f"maxSurge {plan.max_surge}, maxUnavailable {plan.max_unavailable}"
+    seen = {"maxSurge": str(plan.max_surge), "maxUnavailable": str(plan.max_unavailable)}
+    if not plan.max_surge and not plan.max_unavailable:
+        yield Finding(
+            code=CANNOT_MOVE,
+            at=here,
+            what=f"{pair}: no group may be added and none taken down",
+            fix="set maxUnavailable 1, or leave both out",
+            seen=seen,
+        )
+    elif plan.max_surge and not policy.surges and form.can.runs_groups:
+        yield Finding(
+            code=NO_SURGE,
+            at=InputPath((*here.path, "maxSurge")),
+            what=f"{pair}: under {serving.admission.backend} a surge group finds no PodGroup of its own",
+            fix="set maxSurge 0 and maxUnavailable 1, or leave both out",
+            seen=seen,
+        )
+    elif plan.max_surge and not policy.surge_finishes and form.can.runs_groups:
+        never = not plan.max_unavailable
+        yield Finding(
+            code=NEVER_ENDS if never else DIPS,
+            at=InputPath((*here.path, "maxSurge")),
+            what=f"{pair} under {serving.admission.backend}: the surge group loses its Workload as soon as it "
+            + (
+                "counts as updated, and the last old group waits for it for ever"
+                if never
+                else f"counts as updated, so {plan.floor - 1} of {replicas} groups may serve for a while "
+                f"where {plan.floor} are promised"
+            ),
+            fix="set maxSurge 0 and maxUnavailable 1; a spare group then stands as one more of `groups`",
+            seen=seen,
+        )
+    elif replicas == 1 and plan.max_surge and plan.max_unavailable:
+        yield Finding(
+            code=SURGE_IDLE,
+            at=here,
+            what=f"{pair} with 1 group: its peak is {plan.peak} group, and it serves nothing meanwhile",
+            fix="set maxUnavailable 0",
+            seen=seen,
+        )
+    if plan.floor == 0 and plan.max_unavailable and not plan.partition:
+        yield Finding(
+            code=STOPS_SERVING,
+            at=here,
+            what=f"{pair} with {replicas} group{'s' if replicas > 1 else ''}: a rollout leaves none serving, "
+            f"for about {plan.duration}",
+            fix="add a group, declare `spareGroups: 1` where the pool has room and the backend lets a surge "
+            "finish, or accept the gap",
+            seen={**seen, "seconds": str(int(plan.duration))},
+        )
+    if plan.max_surge and not plan.max_unavailable and lws is not None and lws < Release(0, 7):
+        yield Finding(
+            code=NEVER_REPAIRS,
+            at=here,
+            what=f"{pair} under LeaderWorkerSet {lws}: with no group ready, 1 step waits for ever",
+            fix="delete the leaders of the broken groups, or upgrade to 0.7",
+            seen=seen,
+        )
+    yield from _canary(serving, replicas, form, (*at, "rollout", "canaryGroups"))
+
+
+def _canary(serving: Serving, replicas: int, form: Form, at: Path) -> Iterator[Finding]:
+    groups = serving.rollout.canary_groups
+    if groups is None:
+        return
+    if not form.can.runs_groups:
+        yield Finding(
+            code=CANARY_FORM,
+            at=InputPath(at),
+            what=f"canaryGroups {groups} on a {form.kind}, which rolls all its pods",
+            fix="leave it out, or ask for `workload: LeaderWorkerSet`",
+        )
+    elif serving.autoscaling is not None:
+        yield Finding(
+            code=CANARY_AUTOSCALED,
+            at=InputPath(at),
+            what=f"canaryGroups {groups} with {serving.autoscaling.min} to {serving.autoscaling.max} groups",
+            fix="leave it out, or fix the number of groups",
+        )
+    elif groups >= replicas:
+        yield Finding(
+            code=CANARY_ALL,
+            at=InputPath(at),
+            what=f"canaryGroups {groups} of {replicas} groups leaves none at the old revision",
+            fix=f"use at most {replicas - 1}, or leave it out to roll all",
+            seen={"canaryGroups": str(groups), "groups": str(replicas)},
+        )

@@ -1,0 +1,125 @@
+"""How many groups, and how an autoscaler moves between bounds: one group a step, no faster than a cold start.
+
+An External metric with AverageValue is not confused by leaders that are still loading, and one step of the target is
+one group, since the scale subresource of a LeaderWorkerSet counts groups (`observability §3.2`, `lab E5`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gangform.admission.admission import Policy
+from gangform.apis.forms import Form
+from gangform.engines.engine import Engine
+from gangform.findings import Finding, InputPath, Path, Severity, declare
+from gangform.inputs.cluster import Cluster
+from gangform.inputs.defaults import Defaults
+from gangform.inputs.serving import Serving
+from gangform.plan.figures import formula
+from gangform.plan.startup import StartupPlan
+from gangform.units import Seconds
+
+LONGEST_PERIOD = Seconds(1800)
+"""Most that a scaling policy's periodSeconds may be (validation of autoscaling/v2)."""
+LONGEST_WINDOW = Seconds(3600)
+"""Most that a stabilizationWindowSeconds may be (validation of autoscaling/v2)."""
+
+NO_ADAPTER = declare(
+    "autoscaling-without-adapter",
+    "An autoscaler on an external metric needs somebody who serves external metrics",
+    Severity.BREAKS,
+    "design §4 Autoscaling; lab E5",
+)
+NOT_SCALED = declare(
+    "autoscaling-not-possible",
+    "Under this backend each group is an object of its own, which no autoscaler can add",
+    Severity.BREAKS,
+    "lab E8",
+)
+ONE_AT_LEAST = declare(
+    "autoscaling-floor-of-one",
+    "With one group at the least, a rollout or a drain leaves none serving",
+    Severity.DEGRADES,
+    "observability §3.3",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingPlan:
+    """An autoscaler on one workload."""
+
+    lowest: int
+    highest: int
+    metric: str
+    selector: Mapping[str, str]
+    target: int
+    up_period: Seconds
+    """At most one group is added in this time."""
+    down_window: Seconds
+    """The highest wish of this time counts before a group is taken."""
+    down_period: Seconds
+    """At most one group is taken in this time."""
+
+
+@formula("min(worst cold start, 30m)", source="observability §3.3; validation of autoscaling/v2")
+def up_period(worst: Seconds) -> Seconds:
+    """No second group before the first one can help."""
+    return min(worst, LONGEST_PERIOD)
+
+
+@formula("min(2 x worst cold start, 60m)", source="observability §3.3; validation of autoscaling/v2")
+def down_window(worst: Seconds) -> Seconds:
+    """A wrong scale-down costs a full load, so it waits for two."""
+    return min(Seconds(2 * worst), LONGEST_WINDOW)
+
+
+def derive(
+    serving: Serving, *, engine: Engine, startup: StartupPlan, series: Mapping[str, str], defaults: Defaults
+) -> ScalingPlan | None:
+    """The autoscaler; `None` where the number of groups is fixed. `series` selects the leaders' metrics."""
+    asked = serving.autoscaling
+    if asked is None:
+        return None
+    return ScalingPlan(
+        lowest=asked.min,
+        highest=asked.max,
+        metric=asked.metric or engine.waiting_metric.replace(":", "_"),
+        selector={**series, **asked.selector},
+        target=asked.target or defaults.scaling_target,
+        up_period=up_period(startup.worst),
+        down_window=down_window(startup.worst),
+        down_period=up_period(startup.worst),
+    )
+
+
+def check(
+    serving: Serving, *, policy: Policy, form: Form, cluster: Cluster, at: Path
+) -> Iterator[Finding]:
+    """Whether an autoscaler can work here."""
+    asked = serving.autoscaling
+    if asked is None:
+        return
+    here = (*at, "autoscaling")
+    if not policy.scales and form.can.runs_groups:
+        yield Finding(
+            code=NOT_SCALED,
+            at=InputPath(here),
+            what=f"autoscaling from {asked.min} to {asked.max} groups under {serving.admission.backend}",
+            fix="fix the number of `groups`, or use another backend",
+        )
+    if cluster.metrics_adapter != "external":
+        yield Finding(
+            code=NO_ADAPTER,
+            at=InputPath(here),
+            what=f"autoscaling, but metricsAdapter of cluster {cluster.name} is `{cluster.metrics_adapter}`",
+            fix="install an adapter for external.metrics.k8s.io and set `metricsAdapter: external`, "
+            "or fix the number of `groups`",
+        )
+    if asked.min == 1:
+        yield Finding(
+            code=ONE_AT_LEAST,
+            at=InputPath((*here, "min")),
+            what="min 1: at the least one group serves, and a rollout or a drain takes it",
+            fix="use min 2",
+        )

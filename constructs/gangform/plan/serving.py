@@ -1,0 +1,461 @@
+"""Composes the sections into the plan of one serving on one cluster. It computes nothing itself.
+
+Derivation is total: any well-typed input gives numbers, also absurd ones; then every section checks them, so that a
+user sees everything that is wrong at once. Only a name that refers to nothing stops earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gangform.admission.admission import (
+    BACKENDS,
+    Admission,
+    Demand,
+    Placement,
+    Policy,
+    Stamp,
+    backend,
+)
+from gangform.apis.core import HOSTNAME
+from gangform.apis.forms import Form
+from gangform.apis.leaderworkerset import FIELDS
+from gangform.apis.versions import Release
+from gangform.engines.engine import ENGINES, Engine, Launch, LaunchRequest, Shape, engine
+from gangform.findings import (
+    Finding,
+    InputError,
+    InputPath,
+    Path,
+    Prerequisite,
+    Severity,
+    declare,
+    ordered,
+)
+from gangform.inputs.cluster import Cluster, Library, Pool
+from gangform.inputs.defaults import Defaults, defaults
+from gangform.inputs.hardware import HardwareShape
+from gangform.inputs.model import ModelProfile
+from gangform.inputs.serving import Serving
+from gangform.plan import (
+    disruption,
+    identity,
+    memory,
+    monitoring,
+    pods,
+    rollout,
+    scaling,
+    shape,
+    startup,
+    traffic,
+    weights,
+)
+
+UNKNOWN_NAME = declare(
+    "name-refers-to-nothing",
+    "Models, hardware shapes, pools, engines and backends are named, and the name has to exist",
+    Severity.BREAKS,
+    "design §3",
+)
+NEEDS_LWS = declare(
+    "lws-release-missing",
+    "A set of groups needs LeaderWorkerSet in the cluster",
+    Severity.BREAKS,
+    "design §5",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """What a serving's names refer to."""
+
+    model: ModelProfile
+    pool: Pool
+    hardware: HardwareShape
+    engine: Engine
+    admission: Admission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolePlan:
+    """A homogeneous set of groups: what one pair of templates is made from. One section a field."""
+
+    hardware: HardwareShape
+    shape: Shape
+    memory: memory.MemoryPlan
+    startup: startup.StartupPlan
+    launch: Launch
+    pods: pods.PodsPlan
+    replicas: int | None
+    """Groups; `None` where an autoscaler writes them."""
+    identity: identity.IdentityPlan
+    rollout: rollout.RolloutPlan
+    scaling: scaling.ScalingPlan | None
+    restart_policy: str
+    startup_policy: str
+    demand: Demand
+    stamp: Stamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadPlan:
+    """One controller object."""
+
+    name: str
+    form: Form
+    stage: int
+    """Its turn in a rollout that is staged over workloads; 0 where there is nothing to stage."""
+    roles: tuple[RolePlan, ...]
+
+    @property
+    def role(self) -> RolePlan:
+        """The only role of a kind that has no roles."""
+        return self.roles[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingPlan:
+    """What runs for one serving on one cluster."""
+
+    name: str
+    namespace: str
+    cluster: str
+    gitops: str
+    at: Path
+    serving: Serving
+    model: ModelProfile
+    choice: shape.Choice
+    workloads: tuple[WorkloadPlan, ...]
+    weights: weights.WeightsPlan
+    traffic: traffic.TrafficPlan
+    disruption: disruption.DisruptionPlan
+    monitoring: monitoring.MonitoringPlan
+    prerequisites: tuple[Prerequisite, ...]
+    remarks: tuple[str, ...]
+    """What is not promised, in words."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def lead(self) -> RolePlan:
+        """The role of the first workload: what all groups of the serving have in common."""
+        return self.workloads[0].role
+
+    @property
+    def demands(self) -> tuple[Demand, ...]:
+        """What all workloads ask of their backend."""
+        return tuple(role.demand for workload in self.workloads for role in workload.roles)
+
+
+def resolve(serving: Serving, *, cluster: Cluster, library: Library, at: Path) -> Resolved:
+    """What the names refer to.
+
+    Raises:
+        InputError: With every name that refers to nothing.
+    """
+    pool = cluster.pools.get(serving.pool)
+    model = library.models.get(serving.model) if isinstance(serving.model, str) else serving.model
+    hardware: HardwareShape | None = None
+    if pool is not None:
+        named = pool.hardware
+        hardware = library.hardware.get(named) if isinstance(named, str) else named
+    known = {
+        ("model",): (model is not None, str(serving.model), "model profile", library.models),
+        ("pool",): (
+            pool is not None and hardware is not None,
+            serving.pool if pool is None else str(pool.hardware),
+            f"pool of cluster {cluster.name}" if pool is None else "hardware shape",
+            cluster.pools if pool is None else library.hardware,
+        ),
+        ("engine", "name"): (serving.engine.name in ENGINES, serving.engine.name, "engine", ENGINES),
+        ("admission", "backend"): (
+            serving.admission.backend in BACKENDS,
+            serving.admission.backend,
+            "admission backend",
+            BACKENDS,
+        ),
+    }
+    findings = [
+        Finding(
+            code=UNKNOWN_NAME,
+            at=InputPath((*at, *path)),
+            what=f"`{name}` is no {noun}",
+            fix=f"use one of {', '.join(sorted(choices))}",
+            seen={"name": name},
+        )
+        for path, (found, name, noun, choices) in known.items()
+        if not found
+    ]
+    if findings or model is None or pool is None or hardware is None:
+        raise InputError(findings)
+    return Resolved(
+        model=model,
+        pool=pool,
+        hardware=hardware,
+        engine=engine(serving.engine.name),
+        admission=backend(serving.admission.backend),
+    )
+
+
+def placement_of(serving: Serving, pool: Pool, size: int) -> Placement | None:
+    """Where a group has to be together: as declared; else preferred at the finest level above the host."""
+    if serving.topology is not None:
+        return Placement(serving.topology.level, serving.topology.mode)
+    above = [level for level in pool.levels if level != HOSTNAME]
+    if size == 1 or not above:
+        return None
+    return Placement(above[-1], "preferred")
+
+
+def restart_policy(serving: Serving, size: int, lws: Release | None) -> str:
+    """What a lost pod does to its group: rebuild it once it is complete, and nothing to a group of one pod."""
+    if serving.restart_policy is not None:
+        return serving.restart_policy
+    if size == 1:
+        return "None"
+    known = lws is None or FIELDS.has("RecreateGroupAfterStart", lws)
+    return "RecreateGroupAfterStart" if known else "RecreateGroupOnPodRestart"
+
+
+def plan_serving(
+    serving: Serving,
+    *,
+    cluster: Cluster,
+    library: Library | None = None,
+    edition: int = 1,
+) -> ServingPlan:
+    """Derive everything for one serving on one cluster, and check it.
+
+    Args:
+        serving: What to serve.
+        cluster: Where.
+        library: The models and hardware shapes that names may refer to; the shipped ones by default.
+        edition: The edition of our defaults.
+
+    Raises:
+        InputError: A name refers to nothing. Everything else that is wrong stands in `findings`.
+    """
+    at: Path = ("servings", serving.name)
+    table = defaults(edition)
+    found = resolve(serving, cluster=cluster, library=library or Library.shipped(), at=at)
+    split = shape.derive(serving, found.hardware)
+    choice = shape.choose(serving, split)
+    return _Composer(serving, cluster, table, found, split, choice, at).compose()
+
+
+class _Composer:
+    """Carries what all sections of one serving look at."""
+
+    def __init__(
+        self,
+        serving: Serving,
+        cluster: Cluster,
+        table: Defaults,
+        found: Resolved,
+        split: Shape,
+        choice: shape.Choice,
+        at: Path,
+    ) -> None:
+        """Derive what the later sections share."""
+        self.serving, self.cluster, self.table = serving, cluster, table
+        self.found, self.split, self.choice, self.at = found, split, choice, at
+        self.form = choice.form
+        self.policy: Policy = found.admission.policy(cluster)
+        self.lws = cluster.versions.releases.lws
+        self.apart = self.policy.one_workload_per_group and self.form.can.runs_groups
+        self.weights = weights.derive(serving, found.model, self.form, table)
+        self.startup = startup.derive(serving, found.model, found.hardware, table)
+        self.ask = LaunchRequest(
+            at=at,
+            options=serving.engine,
+            release=Release.parse(serving.engine.version),
+            model=found.model,
+            hardware=found.hardware,
+            shape=split,
+            context=serving.context,
+            served_name=serving.served_model_name or found.model.name,
+            model_reference=self.weights.reference,
+            cache_home=self.weights.cache_home,
+            token=self.weights.token,
+            rendezvous=self.form.rendezvous() if split.size > 1 else None,
+            startup_budget=self.startup.budget,
+            defaults=table,
+        )
+        self.launch = found.engine.launch(self.ask)
+        self.memory = memory.derive(
+            model=found.model,
+            hardware=found.hardware,
+            shape=split,
+            terms=found.engine.memory(self.ask),
+            context=serving.context,
+            fit=serving.fit,
+        )
+        self.pods = pods.derive(
+            serving,
+            shape=split,
+            hardware=found.hardware,
+            pool=found.pool,
+            weights=self.weights,
+            groups=self.form.can.runs_groups,
+            defaults=table,
+        )
+        self.rollout = rollout.derive(
+            serving,
+            policy=self.policy,
+            form=self.form,
+            replicas=1 if self.apart else serving.lowest_groups,
+            highest=1 if self.apart else serving.highest_groups,
+            grace=self.launch.grace,
+            cold_start=self.startup.cold_start,
+        )
+
+    def compose(self) -> ServingPlan:
+        """The plan."""
+        serving = self.serving
+        count = serving.highest_groups if self.apart else 1
+        workloads = tuple(self._workload(index) for index in range(count))
+        lead = workloads[0].role
+        watch = monitoring.derive(serving, self.cluster, self.startup, self.table)
+        stamped = [role.stamp for workload in workloads for role in workload.roles]
+        remarks = [text for stamp in stamped for text in stamp.remarks]
+        needs = [need for stamp in stamped for need in stamp.prerequisites]
+        return ServingPlan(
+            name=serving.name,
+            namespace=serving.namespace,
+            cluster=self.cluster.name,
+            gitops=self.cluster.gitops,
+            at=self.at,
+            serving=serving,
+            model=self.found.model,
+            choice=self.choice,
+            workloads=workloads,
+            weights=self.weights,
+            traffic=traffic.derive(
+                lead.identity, self.launch, serving.network, spread_over_workloads=self.apart
+            ),
+            disruption=disruption.derive(
+                serving,
+                identities=[workload.role.identity for workload in workloads],
+                form=self.form,
+                size=self.split.size,
+                groups=serving.highest_groups,
+                spread_over_workloads=self.apart,
+            ),
+            monitoring=watch,
+            prerequisites=tuple(
+                dict.fromkeys([*self.pods.prerequisites, *self.weights.prerequisites, *needs])
+            ),
+            remarks=tuple(dict.fromkeys(remarks)),
+            findings=ordered(self._check(workloads)),
+        )
+
+    def _workload(self, index: int) -> WorkloadPlan:
+        serving, form = self.serving, self.form
+        name = f"{serving.name}-{index}" if self.apart else serving.name
+        groups = 1 if self.apart else serving.highest_groups
+        names = identity.derive(
+            serving,
+            name=name,
+            form=form,
+            policy=self.policy,
+            size=self.split.size,
+            groups=groups,
+            surge=self.rollout.max_surge,
+            account=serving.pods.service_account_name,
+        )
+        demand = Demand(
+            at=self.at,
+            serving=serving.name,
+            namespace=serving.namespace,
+            workload=name,
+            queue=serving.admission.queue or "",
+            pool=serving.pool,
+            hardware=self.found.hardware,
+            size=self.split.size,
+            runs_groups=form.can.runs_groups,
+            groups=groups,
+            # A spare group is spare once, however many workloads the groups are split over.
+            extra=self.rollout.extra if index == 0 else 0,
+            leader=self.pods.requests,
+            worker=self.pods.requests,
+            placement=placement_of(serving, self.found.pool, self.split.size),
+            priority_class=serving.admission.priority_class,
+            pod_priority=serving.pods.priority_class_name,
+            startup_policy=serving.startup_policy,
+            worst_cold_start=self.startup.worst,
+            bandwidth_declared=self.startup.declared,
+        )
+        scale = scaling.derive(
+            serving,
+            engine=self.found.engine,
+            startup=self.startup,
+            series=names.selectors.pods,
+            defaults=self.table,
+        )
+        role = RolePlan(
+            hardware=self.found.hardware,
+            shape=self.split,
+            memory=self.memory,
+            startup=self.startup,
+            launch=self.launch,
+            pods=self.pods,
+            replicas=None if scale is not None else groups,
+            identity=names,
+            rollout=self.rollout,
+            scaling=scale,
+            restart_policy=restart_policy(serving, self.split.size, self.lws),
+            startup_policy=serving.startup_policy,
+            demand=demand,
+            stamp=self.found.admission.stamp(demand, self.cluster),
+        )
+        return WorkloadPlan(name=name, form=form, stage=index, roles=(role,))
+
+    def _check(self, workloads: tuple[WorkloadPlan, ...]) -> Iterator[Finding]:
+        serving, split, at = self.serving, self.split, self.at
+        yield from shape.check(serving, split, self.found.hardware, at)
+        yield from self.found.engine.check(self.ask)
+        yield from memory.check(
+            self.memory, fit=serving.fit, concurrency=serving.concurrency, shape=split, at=at
+        )
+        yield from identity.check(max((w.role.identity for w in workloads), key=lambda i: len(i.name)), at)
+        yield from weights.check(
+            self.weights,
+            serving=serving,
+            model=self.found.model,
+            storage=self.pods.storage,
+            form=self.form,
+            lws=self.lws,
+            at=at,
+        )
+        yield from pods.check(
+            self.pods,
+            shape=split,
+            hardware=self.found.hardware,
+            pool=self.found.pool,
+            launch=self.launch,
+            at=at,
+        )
+        yield from rollout.check(
+            self.rollout,
+            serving=serving,
+            policy=self.policy,
+            form=self.form,
+            replicas=1 if self.apart else serving.lowest_groups,
+            lws=self.lws,
+            at=at,
+        )
+        yield from disruption.check(serving, form=self.form, groups=serving.highest_groups, at=at)
+        yield from scaling.check(
+            serving, policy=self.policy, form=self.form, cluster=self.cluster, at=at
+        )
+        for workload in workloads:
+            for role in workload.roles:
+                yield from self.found.admission.check(role.demand, self.cluster)
+        if self.form.can.runs_groups and self.lws is None:
+            yield Finding(
+                code=NEEDS_LWS,
+                at=InputPath(("clusters", self.cluster.name, "versions")),
+                what=f"serving {serving.name} needs a {self.form.kind}, and the cluster declares no release of lws",
+                fix='add `lws: "0.10"` with the release that runs there',
+            )
+

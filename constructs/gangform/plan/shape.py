@@ -1,0 +1,129 @@
+"""How a replica lies on GPUs and pods, and which form runs it.
+
+A replica that fits one node is a Deployment with the same surroundings: a group of one pod has nothing to gang, and
+LeaderWorkerSet would only add a controller to it (A, B and C agree).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gangform.apis.core import DeploymentForm
+from gangform.apis.forms import Form
+from gangform.apis.leaderworkerset import LeaderWorkerSetForm
+from gangform.engines.engine import Shape
+from gangform.findings import Finding, InputPath, Path, Severity, declare
+from gangform.inputs.hardware import HardwareShape
+from gangform.inputs.serving import Parallelism, Serving
+from gangform.plan.figures import formula
+
+NOT_WHOLE_NODES = declare(
+    "shape-does-not-fill-nodes",
+    "A replica that spans nodes needs a whole number of them",
+    Severity.BREAKS,
+    "design §4 Shape",
+)
+LEAVES_NVLINK = declare(
+    "tensor-leaves-nvlink",
+    "Tensor parallelism stays inside the NVLink domain",
+    Severity.BREAKS,
+    "design §4 Shape; engines §1.3",
+)
+AUTO = declare(
+    "parallelism-not-pinned",
+    "Parallelism `auto` is resolved once and written into the file, never at synthesis",
+    Severity.BREAKS,
+    "design §4 Shape",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The form that runs a serving, and why it is not another."""
+
+    form: Form
+    reason: str
+
+
+def parallelism_of(serving: Serving) -> Parallelism:
+    """What was declared; 1 × 1 stands in for an unpinned `auto`, which `check` refuses."""
+    return Parallelism() if serving.parallelism == "auto" else serving.parallelism
+
+
+@formula("min(tensor x pipeline x data x prefillContext, GPUs of a node)", source="design §4 Shape")
+def gpus_per_pod(world: int, node: int) -> int:
+    """GPUs that one pod requests: those of a whole node, or all of a replica that is smaller."""
+    return min(world, node)
+
+
+@formula("ceil(tensor x pipeline x data x prefillContext / GPUs per pod)", source="design §4 Shape")
+def size(world: int, per_pod: int) -> int:
+    """Pods a group."""
+    return -(-world // per_pod)
+
+
+def derive(serving: Serving, hardware: HardwareShape) -> Shape:
+    """The shape of one replica."""
+    split = parallelism_of(serving)
+    world = split.tensor * split.pipeline * split.data * split.prefill_context
+    per_pod = gpus_per_pod(world, hardware.gpu.count)
+    return Shape(
+        tensor=split.tensor,
+        pipeline=split.pipeline,
+        data=split.data,
+        prefill_context=split.prefill_context,
+        decode_context=split.decode_context,
+        expert_parallel=split.expert_parallel,
+        gpus_per_pod=per_pod,
+        size=size(world, per_pod),
+    )
+
+
+def choose(serving: Serving, shape: Shape) -> Choice:
+    """The form for a shape."""
+    if shape.size == 1 and serving.workload is None:
+        return Choice(
+            form=DeploymentForm(),
+            reason=f"a replica fits one node ({shape.gpus} GPUs), so each is one pod",
+        )
+    reason = (
+        f"a replica spans {shape.size} nodes of {shape.gpus_per_pod} GPUs"
+        if shape.size > 1
+        else "`workload: LeaderWorkerSet` was asked for"
+    )
+    return Choice(form=LeaderWorkerSetForm(), reason=reason)
+
+
+def check(serving: Serving, shape: Shape, hardware: HardwareShape, at: Path) -> Iterator[Finding]:
+    """What no engine could run on this hardware."""
+    if serving.parallelism == "auto":
+        yield Finding(
+            code=AUTO,
+            at=InputPath((*at, "parallelism")),
+            what="`auto` is not resolved",
+            fix="write the numbers, such as {tensor: 8, pipeline: 2}; "
+            "`gangform init` proposes some for a model and a hardware shape",
+        )
+        return
+    node = hardware.gpu.count
+    if shape.world % shape.gpus_per_pod:
+        below = max(shape.world // node, 1) * node
+        yield Finding(
+            code=NOT_WHOLE_NODES,
+            at=InputPath((*at, "parallelism")),
+            what=f"tensor {shape.tensor} x pipeline {shape.pipeline} x data {shape.data} x prefillContext "
+            f"{shape.prefill_context} = {shape.world} GPUs is not a multiple of the {node} GPUs of a node",
+            fix=f"choose a product of {below} or {below + node}",
+            seen={"gpus": str(shape.world), "node": str(node)},
+        )
+    if shape.tensor > hardware.nvlink_domain:
+        yield Finding(
+            code=LEAVES_NVLINK,
+            at=InputPath((*at, "parallelism", "tensor")),
+            what=f"tensor {shape.tensor} is larger than the NVLink domain of {hardware.nvlink_domain} GPUs "
+            f"of {hardware.name}",
+            fix=f"use tensor {hardware.nvlink_domain} and pipeline {-(-shape.tensor // hardware.nvlink_domain) * shape.pipeline}, "
+            "or set `nvlinkGpus` where NVLink spans nodes",
+            seen={"tensor": str(shape.tensor), "domain": str(hardware.nvlink_domain)},
+        )

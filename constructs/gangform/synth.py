@@ -1,0 +1,120 @@
+"""From a fleet to bytes, cluster by cluster: what `gangform synth` writes and what the constructs must equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gangform.bundle import Bundle, bundle, foundation
+from gangform.findings import Finding, InputError, ordered
+from gangform.inputs.cluster import Cluster, Fleet, Library
+from gangform.plan.cluster import ClusterPlan, plan_cluster
+from gangform.plan.serving import ServingPlan, plan_serving
+
+SUFFIX = ".k8s.yaml"
+"""What cdk8s ends the file of a chart with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """One file of the output."""
+
+    path: str
+    """Below the output folder: `prod-a/r1.k8s.yaml`."""
+    content: bytes
+    bundle: Bundle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesis:
+    """Everything that a fleet becomes, in memory."""
+
+    files: tuple[Rendered, ...]
+    plans: tuple[ClusterPlan, ...]
+    findings: tuple[Finding, ...]
+    """Warnings and notes; errors have been raised."""
+
+
+def plan_fleet(
+    fleet: Fleet, library: Library, *, clusters: Sequence[Cluster] | None = None
+) -> tuple[ClusterPlan, ...]:
+    """The plans of the clusters, with their findings, errors among them.
+
+    Raises:
+        InputError: A name refers to nothing.
+    """
+    plans: list[ClusterPlan] = []
+    unknown: list[Finding] = []
+    for cluster in fleet.clusters if clusters is None else clusters:
+        servings: list[ServingPlan] = []
+        for serving in fleet.servings_of(cluster):
+            try:
+                servings.append(
+                    plan_serving(serving, cluster=cluster, library=library, edition=fleet.defaults)
+                )
+            except InputError as error:
+                unknown += error.findings
+        plans.append(plan_cluster(cluster, servings, edition=fleet.defaults))
+    if unknown:
+        raise InputError(unknown)
+    return tuple(plans)
+
+
+def synthesise(
+    fleet: Fleet,
+    library: Library,
+    *,
+    clusters: Sequence[Cluster] | None = None,
+    servings: Sequence[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> Synthesis:
+    """Render and judge everything, before anything is written.
+
+    Args:
+        fleet: What to render.
+        library: What its names refer to.
+        clusters: Only these; all by default.
+        servings: Only the charts of these; all, and the foundations, by default.
+        progress: Called with the path of each file before it is rendered.
+
+    Raises:
+        InputError: With every error of the stage that failed: of all plans, else of all documents.
+    """
+    plans = plan_fleet(fleet, library, clusters=clusters)
+    refuse([finding for plan in plans for finding in plan.every_finding])
+    files: list[Rendered] = []
+    judged: list[Finding] = []
+    for plan in plans:
+        bundles: list[Callable[[], Bundle]] = []
+        for serving in plan.servings:
+            if not servings or serving.name in servings:
+                bundles.append(lambda serving=serving, plan=plan: bundle(serving, cluster=plan.cluster))
+        if not servings:
+            bundles.append(lambda plan=plan: foundation(plan))
+        for make in bundles:
+            made = make()
+            judged += made.findings
+            if not made.documents:
+                continue
+            path = f"{plan.cluster.name}/{made.name}{SUFFIX}"
+            if progress is not None:
+                progress(path)
+            files.append(Rendered(path=path, content=made.to_yaml(), bundle=made))
+    refuse(judged)
+    said = [finding for plan in plans for finding in plan.every_finding]
+    return Synthesis(
+        files=tuple(sorted(files, key=lambda file: file.path)),
+        plans=plans,
+        findings=ordered([*said, *judged]),
+    )
+
+
+def refuse(findings: Sequence[Finding]) -> None:
+    """Stop where something breaks.
+
+    Raises:
+        InputError: With every finding that breaks.
+    """
+    broken = [finding for finding in findings if finding.breaks]
+    if broken:
+        raise InputError(broken)
