@@ -1,0 +1,347 @@
+"""From a parser's events to plain data, places and findings.
+
+Not by PyYAML's constructors: so an alias is seen as an alias and cannot explode, a number keeps its spelling, and no
+depth of nesting reaches Python's stack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from gangform.documents.places import Mark
+from gangform.documents.words import BOOLEANS, NULLS, OLD_BOOLEANS, disputed, number
+from gangform.findings import CODES, Finding, InputPath, Path, Severity, declare
+
+for _id, _title in {
+    "yaml-syntax": "The file is not well-formed YAML",
+    "yaml-tab": "A line is indented with a tab",
+    "yaml-character": "The file holds a character that YAML forbids",
+    "yaml-limit": "The file is larger, deeper or more repetitive than any that is meant to be read",
+    "yaml-empty": "A key, a list entry or a file has no value",
+    "yaml-duplicate-key": "A key is given twice in one map",
+    "yaml-boolean": "A word without quotes is a boolean to one reader of YAML and a text to another",
+    "yaml-number": "A number is spelled so that readers of YAML disagree about it",
+    "yaml-date": "A text without quotes is a date to YAML",
+    "yaml-key": "A key is not a text",
+    "yaml-alias": "An anchor, alias, merge key or tag hides what is written where",
+    "yaml-one-object": "A file holds exactly one map",
+}.items():
+    declare(_id, _title, Severity.BREAKS, "design §3")
+
+_FORBIDDEN = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+_CURES = {
+    "mapping values": "align the line with its neighbours, or quote a text that holds `: `",
+    "start any token": "quote a text that begins with such a character",
+    "expected": "align the line with its neighbours and close what is open",
+}
+
+_DEEPEST = 100
+_MOST_VALUES = 2_000_000
+
+_MERGE: Final = object()
+"""In the place of a key: what follows is merged into the map."""
+
+
+def nowhere(path: Path) -> bool:
+    """No path at all."""
+    return False
+
+
+class _Frame:
+    """A map or list whose end was not met yet."""
+
+    __slots__ = ("anchor", "key", "key_at", "mark", "merged", "size", "value")
+
+    def __init__(self, value: Any, mark: Mark, anchor: str | None) -> None:
+        self.value, self.mark, self.anchor = value, mark, anchor
+        self.key: Any = None
+        self.key_at = (0, 0)
+        self.merged: list[tuple[Any, Mark]] = []
+        self.size = 1
+
+
+class _Stop(Exception):
+    """What follows cannot be read."""
+
+
+class Builder:
+    """Builds one document after the other from events."""
+
+    def __init__(
+        self, *, strict: bool = False, nulls: Callable[[Path], bool] = nowhere, first_line: int = 0
+    ) -> None:
+        self._strict, self._nulls, self._first_line = strict, nulls, first_line
+        self.found: list[Finding] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the document, keep the findings."""
+        self.root: Any = None
+        self.mark = Mark(self._first_line + 1, 1)
+        self._stack: list[_Frame] = []
+        self._anchors: dict[str, tuple[Any, Mark, int]] = {}
+        self._size = 0
+
+    def find(self, code: str, path: Path, what: str, fix: str, at: Mark | None = None) -> None:
+        """Note a finding. Its place is that of its path, unless another is given."""
+        at = at or self.mark
+        seen = {"line": str(at.line), "column": str(at.column)}
+        self.found.append(
+            Finding(code=CODES[code], at=InputPath(path), what=what, fix=fix, seen=seen)
+        )
+
+    def run(self, text: str) -> Iterator[None]:
+        """Take events; pause where a document ends."""
+        import yaml
+
+        forbidden = _FORBIDDEN.search(text)
+        if forbidden:
+            before = text[: forbidden.start()]
+            self.mark.line += before.count("\n")
+            self.mark.column = len(before) - before.rfind("\n")
+            name = f"U+{ord(forbidden[0]):04X}"
+            self.find(
+                "yaml-character", (), f"the character {name} is not allowed in YAML", "remove it"
+            )
+            return
+        try:
+            for event in yaml.parse(
+                text, Loader=yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+            ):
+                name = type(event).__name__
+                if name == "ScalarEvent":
+                    self._scalar(event)
+                elif name in ("MappingStartEvent", "SequenceStartEvent"):
+                    self._open({} if name == "MappingStartEvent" else [], event)
+                elif name in ("MappingEndEvent", "SequenceEndEvent"):
+                    self._close()
+                elif name == "AliasEvent":
+                    self._alias(event)
+                elif name == "DocumentEndEvent":
+                    yield
+        except _Stop:
+            return
+        except yaml.YAMLError as error:
+            self._malformed(error, text)
+
+    def _malformed(self, error: Any, text: str) -> None:
+        problem = getattr(error, "problem", None) or str(error)
+        mark = getattr(error, "problem_mark", None)
+        # What was never closed is missed where something else begins; its own beginning says more.
+        if mark is None or "end of stream" in problem or "',' or" in problem:
+            mark = getattr(error, "context_mark", None) or mark
+        written = ""
+        if mark is not None:
+            lines = text.splitlines()
+            written = lines[mark.line] if mark.line < len(lines) else ""
+            self.mark.line, self.mark.column = self._first_line + mark.line + 1, mark.column + 1
+        if "\t" in written[: len(written) - len(written.lstrip())]:
+            self.find("yaml-tab", (), "the line is indented with a tab", "indent with spaces")
+            return
+        context = getattr(error, "context", None)
+        what = f"`{written.strip()[:60]}`: {problem}" + (f" ({context})" if context else "")
+        cure = next(
+            (cure for sign, cure in _CURES.items() if sign in problem),
+            "correct the line, or quote its text",
+        )
+        self.find("yaml-syntax", (), what, cure)
+
+    def _at(self, event: Any) -> Mark:
+        return Mark(self._first_line + event.start_mark.line + 1, event.start_mark.column + 1)
+
+    def _path(self, *last: str) -> Path:
+        """Of the value that is about to come."""
+        parts: list[str | int] = []
+        for frame in self._stack:
+            if isinstance(frame.value, list):
+                parts.append(len(frame.value) - (frame is not self._stack[-1]))
+            elif isinstance(frame.key, str):
+                parts.append(frame.key)
+        return (*parts, *last)
+
+    def _stop(self, code: str, what: str, fix: str, event: Any) -> None:
+        self.find(code, self._path(), what, fix, self._at(event))
+        raise _Stop
+
+    def _expects_key(self) -> bool:
+        return (
+            bool(self._stack)
+            and isinstance(self._stack[-1].value, dict)
+            and self._stack[-1].key is None
+        )
+
+    def _plainly(self, event: Any) -> None:
+        """Strict files have no anchors and tags: whoever reads a line must see all of it."""
+        if self._strict and (event.anchor or event.tag):
+            name = f"the anchor `&{event.anchor}`" if event.anchor else f"the tag `{event.tag}`"
+            self.find(
+                "yaml-alias",
+                self._path(),
+                f"{name} is not read here",
+                "write the value itself",
+                self._at(event),
+            )
+
+    def _scalar(self, event: Any) -> None:
+        self._plainly(event)
+        if self._expects_key():
+            self._stack[-1].key_at = (
+                self._first_line + event.start_mark.line + 1,
+                event.start_mark.column + 1,
+            )
+            self._stack[-1].key = self._key(event)
+            return
+        value, mark = self._typed(event), self._at(event)
+        self._attach(value, mark, 1)
+        if event.anchor:
+            self._anchors[event.anchor] = (value, mark, 1)
+
+    def _open(self, value: Any, event: Any) -> None:
+        self._plainly(event)
+        if self._expects_key():
+            self._stop(
+                "yaml-key",
+                "a map or list is used as a key",
+                "quote a text that begins with `{` or `[`",
+                event,
+            )
+        if len(self._stack) >= _DEEPEST:
+            self._stop(
+                "yaml-limit",
+                f"more than {_DEEPEST} maps and lists inside each other",
+                "flatten it",
+                event,
+            )
+        mark = self._at(event)
+        self._attach(value, mark, 1, opened=True)
+        self._stack.append(_Frame(value, mark, event.anchor))
+
+    def _close(self) -> None:
+        frame = self._stack.pop()
+        for value, mark in frame.merged:
+            maps = [(value, mark)] if isinstance(value, dict) else []
+            if isinstance(value, list):
+                maps = [
+                    (item, mark.children[index][2])
+                    for index, item in enumerate(value)
+                    if isinstance(item, dict)
+                ]
+            for given, where in maps:
+                for key in given:
+                    if key not in frame.value:
+                        frame.value[key], frame.mark.children[key] = given[key], where.children[key]
+        if frame.anchor:
+            self._anchors[frame.anchor] = (frame.value, frame.mark, frame.size)
+        if self._stack:
+            self._stack[-1].size += frame.size
+            self._stack[-1].key = None
+
+    def _alias(self, event: Any) -> None:
+        if self._strict:
+            self.find(
+                "yaml-alias",
+                self._path(),
+                f"the alias `*{event.anchor}` is not read here",
+                "write the value itself, or quote a text that begins with `*`",
+                self._at(event),
+            )
+        elif event.anchor not in self._anchors:
+            self._stop(
+                "yaml-syntax",
+                f"the alias `*{event.anchor}` has no anchor before it",
+                "define it",
+                event,
+            )
+        here = ("", self._at(event), 1)
+        value, mark, size = here if self._strict else self._anchors[event.anchor]
+        if self._expects_key():
+            self._stack[-1].key = str(value)
+            return
+        self._attach(value, mark, size)
+        if self._stack:
+            self._stack[-1].size += size - 1
+
+    def _attach(self, value: Any, mark: Mark, size: int, *, opened: bool = False) -> None:
+        """Put a value where it belongs. Aliases count in full: what is small on disk may be huge to walk over."""
+        self._size += size
+        if self._size > _MOST_VALUES:
+            self.find(
+                "yaml-limit",
+                (),
+                f"more than {_MOST_VALUES} values, aliases counted in full",
+                "write less",
+            )
+            raise _Stop
+        if not self._stack:
+            self.root, self.mark = value, mark
+            return
+        frame = self._stack[-1]
+        if isinstance(frame.value, list):
+            frame.mark.children[len(frame.value)] = (mark.line, mark.column, mark)
+            # The API server reads a null in a list as the zero value of the entry's type.
+            frame.value.append("" if value is None and not self._strict else value)
+        elif frame.key is _MERGE:
+            frame.merged.append((value, mark))
+        else:
+            frame.mark.children[frame.key] = (*frame.key_at, mark)
+            frame.value[frame.key] = value
+            if value is None and not self._strict:
+                del frame.value[frame.key]
+        if isinstance(frame.value, dict) and not opened:
+            frame.key = None
+        frame.size += 0 if opened else 1
+
+    def _key(self, event: Any) -> Any:
+        written, plain = event.value, not event.style
+        if not self._strict:
+            if plain and written == "<<":
+                return _MERGE
+            boolean = (BOOLEANS | OLD_BOOLEANS).get(written) if plain else None
+            return written if boolean is None else str(boolean).lower()
+        path, at, quoted = self._path(written), self._at(event), f'write `"{written}":`'
+        if plain and written == "<<":
+            self.find(
+                "yaml-alias",
+                path,
+                "the merge key `<<` is not read here",
+                "write the keys themselves",
+                at,
+            )
+        elif plain and (dispute := disputed(written)):
+            self.find(dispute[0], path, f"the key {dispute[1]}", quoted, at)
+        elif plain and (written in NULLS or written in BOOLEANS or number(written) is not None):
+            self.find("yaml-key", path, f"the key `{written}` is not a text to YAML", quoted, at)
+        before = self._stack[-1].mark.children.get(written)
+        if before:
+            what = f"`{written}` is given twice: on line {before[0]} and on line {at.line}"
+            self.find("yaml-duplicate-key", path, what, "keep one of them", at)
+        return written
+
+    def _typed(self, event: Any) -> Any:
+        """The value of a scalar: a text if it is quoted, else what YAML makes of it."""
+        written, tag = event.value, event.tag or ""
+        if (event.style and not tag) or tag.endswith(":str") or tag == "!":
+            return written
+        if written in NULLS:
+            if self._strict and not (written and self._nulls(self._path())):
+                said = f"is `{written}`" if written else "is empty, which YAML makes null"
+                fix = "write a value, or remove the line" + (
+                    "; to delete the key write `null`" if self._nulls(self._path()) else ""
+                )
+                self.find("yaml-empty", self._path(), f"the value {said}", fix, self._at(event))
+            return None
+        if written in BOOLEANS:
+            return BOOLEANS[written]
+        dispute = disputed(written) if self._strict else None
+        if dispute:
+            code, what, fix = dispute
+            self.find(code, self._path(), what, fix, self._at(event))
+            return written
+        if written in OLD_BOOLEANS:
+            return OLD_BOOLEANS[written]
+        value = number(written)
+        return written if value is None else value

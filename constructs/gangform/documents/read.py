@@ -1,0 +1,147 @@
+"""YAML to plain data, with the line of every value.
+
+Inputs are read strictly: what two readers of YAML take for two different things, or what hides a mistake (a key given
+twice, a version that YAML makes a number of), is refused, and all of it at once. Foreign manifests are read
+tolerantly, much as `kubectl` reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gangform.documents.builder import Builder, nowhere
+from gangform.documents.document import Manifest
+from gangform.documents.places import Places, Span
+from gangform.documents.words import WrittenFloat
+from gangform.findings import Finding, Path
+
+__all__ = [
+    "Places",
+    "Source",
+    "SourceDocument",
+    "Span",
+    "WrittenFloat",
+    "read_manifests",
+    "read_strict",
+]
+
+_DOCUMENTS = re.compile(r"(?m)^(?=---(?:\s|\Z))")
+_NOTHING = re.compile(r"(?:[ \t]*(?:[%#].*)?(?:\r?\n|\Z))*")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_LARGEST_INPUT, _LARGEST_MANIFESTS = 8 * 2**20, 256 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What a file of inputs holds. Of use only where `findings` is empty."""
+
+    file: str
+    value: dict[str, Any]
+    """Maps, lists, texts, whole numbers, booleans, `WrittenFloat`; `None` only where nulls were allowed."""
+    places: Places
+    findings: tuple[Finding, ...]
+    """Everything that is wrong, in the order of the file. `at` is an `InputPath` in this file; the places of
+    things without a path of their own are in `seen` as `line` and `column`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceDocument:
+    """One object of a stream of manifests. A broken one has findings and an empty manifest."""
+
+    file: str
+    manifest: Manifest
+    """As Kubernetes takes it: a key whose value is null is left out. Numbers with a fraction are `WrittenFloat`."""
+    places: Places
+    findings: tuple[Finding, ...] = ()
+
+
+def read_strict(text: str, file: str, *, nulls: Callable[[Path], bool] = nowhere) -> Source:
+    """Read one file of inputs. Never raises for any text: what is wrong is in `findings`.
+
+    Args:
+        text: The content, decoded.
+        file: What places call it.
+        nulls: The paths where a written `null` is meant (in a merge patch it deletes). A key with nothing after it
+            is an error everywhere.
+    """
+    builder = Builder(strict=True, nulls=nulls)
+    if len(text) > _LARGEST_INPUT:
+        builder.find("yaml-limit", (), _long(text), f"keep it below {_LARGEST_INPUT} characters")
+    else:
+        for count, _ in enumerate(builder.run(text.removeprefix("\ufeff"))):
+            if count:
+                what = "a second document begins with `---`"
+                builder.find("yaml-one-object", (), what, "move it to a file of its own")
+                break
+    if not builder.found and builder.root is None:
+        builder.find(
+            "yaml-empty", (), "the file holds nothing", "write the object, or remove the file"
+        )
+    elif not builder.found and not isinstance(builder.root, dict):
+        builder.find("yaml-one-object", (), "the file holds no map", "begin with `key: value`")
+    value = builder.root if isinstance(builder.root, dict) else {}
+    places = Places(file, builder.mark)
+    return Source(file=file, value=value, places=places, findings=tuple(builder.found))
+
+
+def read_manifests(text: str, file: str) -> list[SourceDocument]:
+    """Read a stream of manifests: empty documents skipped, Lists expanded, a broken document by itself.
+
+    Never raises for any text. Values are typed by YAML 1.1; dates stay texts and other keys become texts, as in the
+    JSON that the API server gets; of a key given twice the last one counts.
+    """
+    if len(text) > _LARGEST_MANIFESTS:
+        builder = Builder()
+        builder.find(
+            "yaml-limit", (), _long(text), f"keep it below {_LARGEST_MANIFESTS} characters"
+        )
+        return [_broken(builder, file)]
+    documents: list[SourceDocument] = []
+    first_line = 0
+    # A line that begins with `---` parts documents wherever it stands, so a broken one cannot spoil the next.
+    for part in _DOCUMENTS.split(text.removeprefix("\ufeff")):
+        if not _NOTHING.fullmatch(part):
+            documents += _part(part, first_line, file)
+        first_line += len(_LINE_END.findall(part))
+    return documents
+
+
+def _long(text: str) -> str:
+    return f"the file has {len(text)} characters"
+
+
+def _part(text: str, first_line: int, file: str) -> Iterator[SourceDocument]:
+    """The objects of a text; what is broken comes last."""
+    builder = Builder(first_line=first_line)
+    for _ in builder.run(text):
+        if isinstance(builder.root, dict):
+            yield from _expand(builder.root, Places(file, builder.mark), file)
+        elif builder.root is not None:
+            builder.find(
+                "yaml-one-object", (), "the document is no map", "write an object, or remove it"
+            )
+            break
+        builder.begin()
+    if builder.found:
+        yield _broken(builder, file)
+
+
+def _broken(builder: Builder, file: str) -> SourceDocument:
+    places = Places(file, builder.mark)
+    return SourceDocument(file=file, manifest={}, places=places, findings=tuple(builder.found))
+
+
+def _expand(manifest: dict[str, Any], places: Places, file: str) -> Iterator[SourceDocument]:
+    kind, items = manifest.get("kind"), manifest.get("items")
+    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)):
+        yield SourceDocument(file=file, manifest=manifest, places=places)
+        return
+    # The items of a typed list come from the API server without a kind of their own.
+    inherited = {"apiVersion": manifest.get("apiVersion", ""), "kind": kind.removesuffix("List")}
+    for index, item in enumerate(items):
+        if isinstance(item, dict):
+            whole = item if kind == "List" else inherited | item
+            yield from _expand(whole, places.below("items", index), file)
