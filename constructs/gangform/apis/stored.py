@@ -168,7 +168,7 @@ def _network_policy(stored: dict[str, Any]) -> None:
             spec["policyTypes"] = ["Ingress", "Egress"] if sequence(spec, "egress") else ["Ingress"]
 
 
-# ── LeaderWorkerSet ──────────────────────────────────────────────────────────────────────────────
+# ── groups ──────────────────────────────────────────────────────────────────────────────
 
 _LEADER_WORKER_SET: Fills = [
     ("spec.leaderWorkerTemplate.size", 1),
@@ -204,6 +204,30 @@ def _leader_worker_set(stored: dict[str, Any]) -> None:
         for spec in nodes(stored, ("spec", "leaderWorkerTemplate", role, "spec")):
             if isinstance(spec, dict):
                 complete_embedded(spec, typed=True)
+
+
+_ROLES: Fills = [
+    ("spec.placementPolicy.type", "None"),
+    ("spec.roles[].scaling.mode", "Static"),
+    ("spec.roles[].spec.leaderWorkerTemplate.size", 1),
+    ("spec.roles[].spec.leaderWorkerTemplate.restartPolicy", "RecreateGroupOnPodRestart"),
+    ("spec.roles[].spec.leaderWorkerTemplate.subGroupPolicy.subGroupPolicyType", "LeaderWorker"),
+    ("spec.roles[].spec.rolloutStrategy.type", "RollingUpdate"),
+    ("spec.roles[].spec.rolloutStrategy.rollingUpdateConfiguration.maxUnavailable", 1),
+    ("spec.roles[].spec.rolloutStrategy.rollingUpdateConfiguration.maxSurge", 0),
+    ("spec.roles[].spec.rolloutStrategy.rollingUpdateConfiguration.partition", 0),
+    ("spec.roles[].spec.startupPolicy", "LeaderCreated"),
+]
+"""Of the CRD alone: no webhook writes a DisaggregatedSet. `slices` is left out, since 0.9.0 does not know it."""
+
+
+def _disaggregated_set(stored: dict[str, Any]) -> None:
+    fill(stored, _ROLES)
+    for role in ("leaderTemplate", "workerTemplate"):
+        way = ("spec", "roles", "[]", "spec", "leaderWorkerTemplate", role, "spec")
+        for spec in nodes(stored, way):
+            if isinstance(spec, dict):
+                complete_embedded(spec, typed=False)
 
 
 # ── Kueue, Volcano, monitoring, routing ──────────────────────────────────────────────────────────
@@ -273,6 +297,7 @@ _KINDS: Final[Mapping[tuple[str, str], _Change]] = {
     ("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
     ("networking.k8s.io", "NetworkPolicy"): _network_policy,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
+    ("disaggregatedset.x-k8s.io", "DisaggregatedSet"): _disaggregated_set,
     ("kueue.x-k8s.io", "ClusterQueue"): _table(_CLUSTER_QUEUE, *_QUOTAS, "spec.fairSharing.weight"),
     ("kueue.x-k8s.io", "Cohort"): _table(
         [("spec.fairSharing.weight", "1")], *_QUOTAS, "spec.fairSharing.weight"
