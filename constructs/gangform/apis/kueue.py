@@ -251,3 +251,7 @@ def _pair_faults(
             "leader and workers each get a domain of their own: the group is split in silence",
             f"write {PODSET_GROUP} with the same word into both templates",
         )
+
+
+OLDEST = Release(0, 15)
+"""The first release that serves `v1beta2` (`kueue §1.1`)."""
