@@ -18,7 +18,8 @@ from gangform.engines.vllm_args import Given, given, last
 _PORT = 8000
 _IMAGE = re.compile(r"(^|/)vllm/vllm-openai(:|@|$)")
 _MODULE = "vllm.entrypoints.openai.api_server"
-_CLI = ("vllm.entrypoints.cli.main", "vllm")
+_PROGRAM = "vllm"
+_CLI = (_PROGRAM, "vllm.entrypoints.cli.main")
 _PYTHON = re.compile(r"^python[0-9.]*$")
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 _VARIABLE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
@@ -89,7 +90,7 @@ def _unwrapped(tokens: list[str]) -> list[str] | None:
 def _started(tokens: list[str]) -> tuple[list[str], bool] | None:
     """Arguments of the server, and whether its entry knows `--headless` (`engines §0`, item 2)."""
     program = PurePosixPath(tokens[0]).name
-    if program == "vllm" and tokens[1:2] == ["serve"]:
+    if program == _PROGRAM and tokens[1:2] == ["serve"]:
         return tokens[2:], True
     if _PYTHON.match(program) and "-m" in tokens:
         at = tokens.index("-m")

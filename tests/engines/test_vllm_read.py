@@ -1,0 +1,134 @@
+"""Foreign containers: only what is certain is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gangform.documents.document import Manifest
+from gangform.engines.engine import EngineReading
+from gangform.engines.vllm import Vllm
+
+
+def read(command: list[Any] | None = None, args: list[Any] | None = None, **more: Any) -> Any:
+    container: dict[str, Any] = {"name": "c", **more}
+    if command is not None:
+        container["command"] = command
+    if args is not None:
+        container["args"] = args
+    return Vllm().read(container)
+
+
+def reading(**more: Any) -> EngineReading:
+    plain: dict[str, Any] = {
+        "engine": "vllm",
+        "serves_http": True,
+        "port": 8000,
+        "gpus": 1,
+        "nodes": None,
+        "rank": None,
+    }
+    return EngineReading(**{**plain, **more})
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        (["vllm", "serve", "m"], None),
+        (["vllm"], ["serve", "m"]),
+        (["/usr/local/bin/vllm", "serve"], ["m"]),
+        (["python", "-m", "vllm.entrypoints.openai.api_server"], ["--model=m"]),
+        (["python3", "-u", "-m", "vllm.entrypoints.openai.api_server", "--model", "m"], None),
+        (["python3.12", "-m", "vllm.entrypoints.cli.main", "serve", "m"], None),
+        (["sh", "-c", "vllm serve m"], None),
+        (["/bin/bash", "-ec"], ["exec vllm serve m"]),
+        (["bash", "-c"], ["A=1 exec vllm serve \\\n  m\n"]),
+    ],
+)
+def test_ways_to_start_it(command: list[str], args: list[str] | None) -> None:
+    assert read(command, args) == reading()
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        (["sglang", "serve"], None),
+        (["vllm", "bench"], None),
+        (["vllm"], None),
+        (None, ["serve", "m"]),
+        (["python", "server.py"], None),
+        (["python", "-m", "http.server"], None),
+        (["python", "run.py", "-m", "vllm.entrypoints.openai.api_server"], None),
+        (["sh", "-c", "ray start --head; vllm serve m"], None),
+        (["sh", "-c", "sleep 1 && vllm serve m"], None),
+        (["sh", "-c", "vllm serve m | tee log"], None),
+        (["sh", "-c", "vllm serve m\nsleep 1"], None),
+        (["sh", "-c", "vllm serve $(cat name)"], None),
+        (["sh", "-c", "vllm serve `cat name`"], None),
+        (["sh", "-c", 'vllm serve "$@"'], None),
+        (["sh", "-c", "vllm serve 'm"], None),
+        (["sh", "start.sh"], None),
+        (["sh", "-c", "vllm"], ["serve", "m"]),
+        (["vllm", "serve", 3], None),
+        (["vllm", "serve", "m", "--config=x.yaml"], None),
+        (["vllm", "serve", "m", "--port=$(PORT)"], None),
+        (["vllm", "serve", "m", "--uds=/s"], None),
+        ([], []),
+    ],
+)
+def test_what_is_not_certain_is_not_said(command: list[Any] | None, args: list[str] | None) -> None:
+    assert read(command, args) is None
+
+
+def test_the_published_image_starts_it_by_itself() -> None:
+    image = "docker.io/vllm/vllm-openai:v0.32.0"
+    assert read(None, ["--model=m", "-tp", "4"], image=image) == reading(gpus=4)
+    assert read(None, ["--model=m", "--headless"], image=image) is None
+    assert read(None, ["--model=m"], image="example/other:1") is None
+
+
+def test_headless_counts_for_vllm_serve_only() -> None:
+    assert read(["vllm", "serve", "m", "--headless"]) == reading(serves_http=False)
+    entry = ["python", "-m", "vllm.entrypoints.openai.api_server", "--headless"]
+    assert read(entry) == reading(serves_http=True)
+
+
+def test_a_shell_that_names_a_variable_of_the_kubelet() -> None:
+    script = (
+        "exec vllm serve m -tp 8 -pp 2 --nnodes $(LWS_GROUP_SIZE) "
+        "--node-rank=$(LWS_WORKER_INDEX) --headless"
+    )
+    assert read(["sh", "-c", script]) == reading(
+        serves_http=False, gpus=16, nodes="$(LWS_GROUP_SIZE)", rank="$(LWS_WORKER_INDEX)"
+    )
+
+
+def test_sizes_multiply_where_they_are_numbers() -> None:
+    sizes = ["-tp=4", "-pp", "2", "--data_parallel_size=2", "-pcp=2", "-dcp=4"]
+    assert read(["vllm", "serve", "m", *sizes]) == reading(gpus=32)
+    assert read(["vllm", "serve", "m", "-tp=$(TP)"]) == reading(gpus=None)
+    assert read(["vllm", "serve", "m", "-tp=8", "--tensor-parallel-size=2"]) == reading(gpus=2)
+
+
+def test_one_node_is_no_group() -> None:
+    assert read(["vllm", "serve", "m", "--nnodes=1"]) == reading()
+    assert read(["vllm", "serve", "m", "--nnodes=2", "-r", "1"]) == reading(nodes="2", rank="1")
+
+
+def test_a_port_of_its_own() -> None:
+    assert read(["vllm", "serve", "m", "--port", "8200"]) == reading(port=8200)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["command", "args", "image"]), st.lists(st.text()) | st.text())
+)
+def test_no_container_raises(container: Manifest) -> None:
+    Vllm().read(container)
+
+
+@given(st.text(alphabet="vlm sere-$(){}'\"\\;&|`\n=#x", max_size=40))
+def test_no_script_raises(script: str) -> None:
+    read(["sh", "-c", script])
