@@ -223,6 +223,7 @@ _ROLES: Fills = [
 
 def _disaggregated_set(stored: dict[str, Any]) -> None:
     fill(stored, _ROLES)
+    spell(stored, [claim.replace("spec.", "spec.roles[].spec.", 1) for claim in _CLAIMS])
     for role in ("leaderTemplate", "workerTemplate"):
         way = ("spec", "roles", "[]", "spec", "leaderWorkerTemplate", role, "spec")
         for spec in nodes(stored, way):
