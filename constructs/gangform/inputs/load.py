@@ -1,24 +1,38 @@
-"""Files and the library → fleet, with the place of every value. All errors of all files at once."""
+"""Files and the library → fleet, with the place of every value. All errors of all files at once.
+
+A fleet is one file, or the same thing split over folders (`pieces` says how). What the folders of models and
+hardware hold is read when something names it; `whole_library` asks for the rest too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gangform.findings import Finding, InputError
+from pydantic import ValidationError
+
+from gangform.documents.read import Source
+from gangform.findings import Finding
+from gangform.findings import Path as Keys
 from gangform.inputs.cluster import Cluster, Fleet, Library
-from gangform.inputs.serving import Serving
-from gangform.inputs.spans import Spans
+from gangform.inputs.files import find_fleet_file, read_file, read_text
+from gangform.inputs.library import library, profile, shipped_folder, shipped_library
+from gangform.inputs.pieces import Pieces
+from gangform.inputs.references import check_references, select_clusters, select_servings
+from gangform.inputs.spans import LoadError, Spans
 
-
-class LoadError(InputError):
-    """What could not be read. Its findings have places in `spans`, as those of later stages have in `Loaded.spans`."""
-
-    def __init__(self, findings: Sequence[Finding], spans: Spans) -> None:
-        """Keep the spans beside the findings."""
-        super().__init__(findings)
-        self.spans = spans
+__all__ = [
+    "LoadError",
+    "Loaded",
+    "Spans",
+    "find_fleet_file",
+    "load_cluster",
+    "load_fleet",
+    "load_text",
+    "select_clusters",
+    "select_servings",
+    "shipped_library",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,18 +44,17 @@ class Loaded:
     spans: Spans
 
 
-def find_fleet_file(start: Path) -> Path | None:
-    """`gangform.yaml` in a folder or above it, up to the root of the Git repository; `None` where there is none."""
-    raise NotImplementedError
-
-
-def load_fleet(path: Path) -> Loaded:
+def load_fleet(path: Path, *, whole_library: bool = False) -> Loaded:
     """Read a fleet file and the folders beside it.
+
+    Args:
+        path: The file.
+        whole_library: Read also the user's models and hardware that nothing names, to find what is wrong in them.
 
     Raises:
         LoadError: With everything that is wrong in all files.
     """
-    raise NotImplementedError
+    return _load(read_file(path), path.absolute().parent / "profiles", whole_library)
 
 
 def load_text(text: str, file: str = "gangform.yaml") -> Loaded:
@@ -50,36 +63,68 @@ def load_text(text: str, file: str = "gangform.yaml") -> Loaded:
     Raises:
         LoadError: With everything that is wrong in it.
     """
-    raise NotImplementedError
+    return _load(read_text(text, file), None, False)
 
 
 def load_cluster(path: Path) -> Cluster:
-    """Read one cluster from a file of its own.
+    """Read one cluster from a file of its own, called as the file is.
 
     Raises:
         LoadError: With everything that is wrong in it.
     """
-    raise NotImplementedError
+    source = read_file(path)
+    return profile(Cluster, source, path.stem, (), Spans(source))
 
 
-def shipped_library() -> Library:
-    """The models and hardware shapes that come with the package: names at once, contents on demand."""
-    raise NotImplementedError
+def _load(root: Source, profiles: Path | None, whole_library: bool) -> Loaded:
+    spans = Spans(root)
+    folders = (shipped_folder(),) if profiles is None else (profiles, shipped_folder())
+    shelves = library(folders, spans)
+    pieces = Pieces(root, profiles, spans)
+    found = pieces.findings
+    fleet = _validated(pieces, not root.findings, found)
+    found += check_references(pieces.clusters, pieces.servings, shelves, complete=pieces.complete)
+    if whole_library and profiles is not None:
+        found += _unnamed(shelves, profiles)
+    if fleet is None or found:
+        raise LoadError(found, spans)
+    return Loaded(fleet=fleet, library=shelves, spans=spans)
 
 
-def select_clusters(fleet: Fleet, names: Sequence[str]) -> tuple[Cluster, ...]:
-    """The named clusters in the order of the fleet; all of them for no name.
+def _validated(pieces: Pieces, head: bool, found: list[Finding]) -> Fleet | None:
+    """The fleet, if pydantic takes it; else its findings are added."""
+    clusters = [piece for piece in pieces.clusters if piece.readable]
+    servings = [piece for piece in pieces.servings if piece.readable]
+    value = {
+        **(pieces.head() if head else {"version": 1}),
+        "clusters": [piece.value for piece in clusters],
+        "servings": [piece.value for piece in servings],
+    }
+    lists = {"clusters": clusters, "servings": servings}
 
-    Raises:
-        InputError: A name that is no cluster's.
-    """
-    raise NotImplementedError
+    def place(path: Keys) -> Keys:
+        if len(path) > 1 and path[0] in ("clusters", "servings") and isinstance(path[1], int):
+            return (*lists[str(path[0])][path[1]].path, *path[2:])
+        return path
+
+    try:
+        return Fleet.model_validate(value, by_alias=True, by_name=False)
+    except ValidationError as error:
+        from gangform.inputs.translate import translate
+
+        # A fleet without clusters has been reported with its reason.
+        found += [
+            one for one in translate(error, Fleet, value, place) if one.at.path != ("clusters",)
+        ]
+        return None
 
 
-def select_servings(fleet: Fleet, names: Sequence[str]) -> tuple[Serving, ...]:
-    """The named servings in the order of the fleet; all of them for no name.
-
-    Raises:
-        InputError: A name that is no serving's.
-    """
-    raise NotImplementedError
+def _unnamed(shelves: Library, profiles: Path) -> list[Finding]:
+    found: list[Finding] = []
+    for kind, shelf in (("models", shelves.models), ("hardware", shelves.hardware)):
+        for path in sorted((profiles / kind).glob("*.yaml")):
+            try:
+                shelf[path.stem]
+            except LoadError as error:
+                found += error.findings
+    return found

@@ -1,8 +1,66 @@
-"""The first `gangform.yaml` of a user: short, commented, and without findings."""
+"""The first `gangform.yaml` of a user: short, commented, and without findings.
+
+The split is a place to begin, not a plan: one pipeline stage a node, as many stages as hold the checkpoint with room
+for cache and overheads. `gangform plan` says what it is worth.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from gangform.findings import Finding, InputError, InputPath, Severity, declare
 from gangform.inputs.cluster import Library
+from gangform.inputs.hardware import HardwareShape
+from gangform.inputs.library import shipped_library
+from gangform.inputs.model import ModelProfile
+from gangform.inputs.references import unknown
+from gangform.inputs.spans import LoadError
+
+MODEL_TOO_LARGE = declare(
+    "model-too-large",
+    "A model that no number of such nodes can hold",
+    Severity.BREAKS,
+    "design §4 Fit",
+)
+
+_USABLE = Fraction(9, 10)
+"""Share of GPU memory that an engine uses by default (`engines §6`)."""
+_HEADROOM = Fraction(6, 5)
+"""Memory wanted for each byte of the checkpoint: a sixth of it is left for cache and activations."""
+_CONTEXT = 32768
+"""Longest context to begin with, in tokens: long enough for most, and the cache stays small."""
+_KUBERNETES, _LWS, _ENGINE = "1.36", "0.10", "0.32.0"
+
+
+class Backend(NamedTuple):
+    """What an admission backend wants to be written."""
+
+    versions: Mapping[str, str]
+    provider: str
+    queue: str
+    words: str
+
+
+BACKENDS: Mapping[str, Backend] = {
+    "kueue": Backend({"kueue": "0.19"}, "", "serving", "Kueue lets a group start whole"),
+    "volcano": Backend({"volcano": "1.15"}, "volcano", "serving", "Volcano binds a group whole"),
+    "volcano-podgroup": Backend(
+        {"volcano": "1.15"}, "none", "serving", "one Volcano PodGroup a group"
+    ),
+    "none": Backend({}, "", "", "nothing waits as one"),
+}
+"""The backends that a starter file can name."""
+
+
+class Split(NamedTuple):
+    """How one replica lies on nodes."""
+
+    tensor: int
+    pipeline: int
+    expert_parallel: bool
 
 
 def starter(
@@ -18,6 +76,120 @@ def starter(
     """The text of a fleet file for one model on one kind of node.
 
     Raises:
-        InputError: A name that the library does not have, or a model that no number of nodes can hold.
+        InputError: A name that the library or the backends do not have, or a model that no such nodes can hold.
     """
-    raise NotImplementedError
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    library = library or shipped_library()
+    found = list(_unknown_names(model, hardware, admission, library))
+    if found:
+        raise InputError(found)
+    profile, shape = library.models[model], library.hardware[hardware]
+    environment = Environment(
+        loader=PackageLoader("gangform.inputs"),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    backend = BACKENDS[admission]
+    text = environment.get_template("gangform.yaml.j2").render(
+        name=_label(model),
+        model=model,
+        checkpoint=profile.checkpoint.human(),
+        hardware=hardware,
+        gpus=shape.gpu.count,
+        product=shape.gpu.product,
+        pool=_label(hardware),
+        cluster=cluster,
+        namespace=namespace,
+        groups=groups,
+        admission=admission,
+        backend=backend,
+        versions={"kubernetes": _KUBERNETES, "lws": _LWS, **backend.versions},
+        engine=_ENGINE,
+        split=split(profile, shape),
+        context=min(_CONTEXT, profile.context_limit),
+    )
+    return _aligned(text)
+
+
+def split(profile: ModelProfile, shape: HardwareShape) -> Split:
+    """A parallelism that fits the shape: tensor inside the node, a pipeline stage a node.
+
+    Raises:
+        InputError: No number of stages holds the checkpoint.
+    """
+    tensor, expert_parallel = _tensor(profile, shape.gpu.count)
+    node = tensor * shape.gpu.visible_memory * _USABLE
+    stages = -(-(profile.checkpoint * _HEADROOM) // node)
+    most = profile.architecture.layers if profile.architecture else stages
+    if stages > most:
+        raise InputError(
+            [
+                Finding(
+                    code=MODEL_TOO_LARGE,
+                    at=InputPath(("servings", 0, "parallelism")),
+                    what=f"{profile.checkpoint.human()} need {stages} nodes of {shape.name}, and {profile.name} has "
+                    f"{most} layers",
+                    fix="name hardware with more memory",
+                )
+            ]
+        )
+    return Split(tensor, stages, expert_parallel)
+
+
+def _tensor(profile: ModelProfile, gpus: int) -> tuple[int, bool]:
+    """The most GPUs of a node that the model's shapes divide by (`engines §1.2`), and whether experts stay whole."""
+    shapes = profile.architecture
+    if shapes is None:
+        return gpus, False
+    sizes = [shapes.attention.heads, shapes.vocabulary]
+    block = profile.quantization_block or 1
+    dense = shapes.dense_width
+    for tensor in range(gpus, 0, -1):
+        if (
+            gpus % tensor
+            or any(size % tensor for size in sizes)
+            or (dense and dense % (tensor * block))
+        ):
+            continue
+        experts = shapes.experts
+        if experts is None or experts.width % (tensor * block) == 0:
+            return tensor, False
+        if experts.routed % tensor == 0:
+            return tensor, True
+    return 1, False
+
+
+def _unknown_names(model: str, hardware: str, admission: str, library: Library) -> list[Finding]:
+    found = []
+    for kind, name, known in (
+        ("model", model, library.models),
+        ("hardware", hardware, library.hardware),
+        ("admission", admission, BACKENDS),
+    ):
+        if name not in known:
+            hint = f"; {kind} is one of {', '.join(known)}"
+            found.append(unknown((kind,), f"there is no {kind} `{name}`", name, known, hint))
+            continue
+        try:
+            known[name]
+        except LoadError as error:
+            found += error.findings
+    return found
+
+
+def _label(name: str) -> str:
+    """A DNS label that says what `name` says: `llama-3.1-8b` is `llama-3-1-8b`."""
+    text = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return (text if text[:1].isalpha() else f"x-{text}")[:40].rstrip("-")
+
+
+def _aligned(text: str) -> str:
+    """Comments under each other."""
+    lines = [line.partition("  # ") for line in text.splitlines()]
+    width = max(len(code) for code, mark, _ in lines if mark)
+    return "".join(
+        f"{code.ljust(width) if mark else code}{mark}{words}\n" for code, mark, words in lines
+    )

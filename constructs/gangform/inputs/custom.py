@@ -1,0 +1,120 @@
+"""The reasons that input models give themselves, as codes: what each means, and what to write instead.
+
+The types of `PydanticCustomError` in the input models are these ids, one to one; a test compares both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from gangform.findings import CODES, Code, Path, Severity, declare
+from gangform.inputs.fields import Spot
+from gangform.inputs.nearest import plain
+
+
+def _refused(id: str, title: str, source: str) -> Code:
+    return declare(id, title, Severity.BREAKS, source)
+
+
+_ALL = (
+    _refused("unit-missing", "A bare number where the unit decides what it means", "design §3"),
+    _refused("not-a-quantity", "A text that is no quantity of the field's unit", "design §3"),
+    _refused("name-invalid", "A name or label key that Kubernetes refuses", "lws §13"),
+    _refused(
+        "version-unquoted", "A version without quotes, which YAML reads as a number", "design §3"
+    ),
+    _refused("version-invalid", "A text that is no version", "design §3"),
+    _refused("percent-of-groups", "A percentage where whole groups are counted", "lab summary 4"),
+    _refused(
+        "restart-policy-word",
+        "A restart policy that drifts or that no release has",
+        "design §4 Workload",
+    ),
+    _refused(
+        "levels-order",
+        "Topology levels that repeat, or a host level that is not last",
+        "design §3 Cluster",
+    ),
+    _refused("autoscaling-bounds", "A maximum below the minimum", "design §4 Autoscaling"),
+    _refused("groups-or-autoscaling", "Groups counted twice, or not at all", "design §3 Serving"),
+    _refused(
+        "weights-incomplete",
+        "A source of weights without the field that it needs",
+        "design §3 Serving",
+    ),
+    _refused(
+        "weights-contradict",
+        "A field that the source of weights has no use for",
+        "design §3 Serving",
+    ),
+    _refused("patch-form", "A patch with both forms, or with none", "design §3 patches"),
+    _refused(
+        "attention-incomplete", "An attention without the figures of its kind", "engines §6.1"
+    ),
+    _refused(
+        "model-undescribed",
+        "A model without an architecture or measured figures",
+        "design §3 ModelProfile",
+    ),
+)
+CUSTOM: Mapping[str, Code] = {code.id: code for code in _ALL}
+"""By the type of the error, which is the id of the code."""
+
+assert all(CODES[id] is code for id, code in CUSTOM.items())
+
+
+def words_of(kind: str, text: str, path: Path, context: Mapping[str, Any]) -> tuple[str, str, Path]:
+    """What is wrong, the fix if it needs no more than the context, and the path of the field that is meant."""
+    name = to_camel(str(context.get("name", "")))
+    if kind == "weights-incomplete":
+        what = f"source {context['source']} needs `{name}`"
+        return what, f"write `{name}: …` under `weights`, or another source", path
+    if kind == "weights-contradict":
+        what = f"source {context['source']} has no use for `{name}`"
+        return what, f"remove `{name}`, or name the source that uses it", (*path, name)
+    if kind == "attention-incomplete":
+        missing = [to_camel(word) for word in str(context["missing"]).split(" and ")]
+        listed = " and ".join(f"`{word}`" for word in missing)
+        what = f"attention of kind {context['kind']} needs {listed}"
+        return what, f"write {listed} from the model's config.json", path
+    if kind == "levels-order":
+        return (
+            text,
+            f"name each level once, coarse to fine, and {context['host']} last or not at all",
+            path,
+        )
+    if kind == "autoscaling-bounds":
+        fix = f"raise `max` to {context['min']} or more, or lower `min` to {context['max']}"
+        return text, fix, (*path, "max")
+    if kind == "groups-or-autoscaling":
+        if str(context["which"]).startswith("neither"):
+            return text, "write `groups: 2`", path
+        return text, "remove `groups`, or remove `autoscaling`", path
+    if kind == "patch-form":
+        return text, "write `merge: {…}` or `json: [{op: …}]`, and only one of them", path
+    if kind == "model-undescribed":
+        fix = "describe the `architecture`, or write `measured: {weightsPerGpu: …, kvBytesPerToken: …}`"
+        return text, fix, path
+    return text, "", path
+
+
+def fix_of(kind: str, name: str, value: Any, context: Mapping[str, Any], here: Spot | None) -> str:
+    """What to write at a field called `name` instead of `value`."""
+    example = here.example if here else ""
+    if kind == "version-unquoted":
+        return f'write `{name}: "{context["written"]}"` with quotes'
+    if kind == "version-invalid":
+        good = example or '"0.10"'
+        return f"write `{name}: {good}`: two or three numbers with dots, in quotes"
+    if kind == "percent-of-groups":
+        return f"write a whole number of groups: `{name}: 1`"
+    if kind == "restart-policy-word":
+        return "write `RecreateGroupAfterStart`, or remove the line to have it derived"
+    if kind == "name-invalid":
+        allowed = re.sub(r"[^a-z0-9]+", "-", plain(value).lower()).strip("-0123456789")
+        return f"write `{allowed[:40].strip('-') or example or 'my-name'}`"
+    return f"write `{name}: {example}`" if example else "write the amount with its unit"
