@@ -18,7 +18,7 @@ from gangform.engines.vllm_flags import FLAGS, default_utilization
         ("--headless", "0.11.0", "0.11.1"),
         ("VLLM_ENGINE_READY_TIMEOUT_S", "0.13.0", "0.14.0"),
         ("--prefill-context-parallel-size", "0.32.0", "0.33.0"),
-        ("--data-parallel-size over --nnodes", "0.32.0", "0.33.0"),
+        ("--data-parallel-size together with --nnodes", "0.32.0", "0.33.0"),
         ("--shutdown-timeout", "0.32.0", "0.33.0"),
     ],
 )

@@ -12,7 +12,7 @@ from decimal import Decimal
 from gangform.apis.versions import Evidence, Release, Row, Table
 
 NODES = "--nnodes"
-DATA_OVER_NODES = "--data-parallel-size over --nnodes"
+DATA_OVER_NODES = "--data-parallel-size together with --nnodes"
 """Not a flag: that rank and local size of data parallelism follow from the node's rank."""
 SHUTDOWN = "--shutdown-timeout"
 READY_TIMEOUT = "VLLM_ENGINE_READY_TIMEOUT_S"
