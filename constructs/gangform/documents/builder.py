@@ -30,8 +30,9 @@ for _id, _title in {
 }.items():
     declare(_id, _title, Severity.BREAKS, "design §3")
 
+# Named one by one: a class of all that is allowed takes 9 ms to compile.
 _FORBIDDEN = re.compile(
-    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 _CURES = {
     "mapping values": "align the line with its neighbours, or quote a text that holds `: `",

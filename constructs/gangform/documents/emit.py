@@ -284,6 +284,7 @@ def _key(key: Any) -> str:
             raise EmitError("JavaScript drops a key of this name")
         if len(key.encode("utf-16-be", "replace")) > 2 * _LONGEST_KEY:
             raise EmitError(f"the key is longer than {_LONGEST_KEY} characters")
+        _refuse_unreadable(key)
         written = _double(key, None) if "\n" in key else _line(key)
     except EmitError as error:
         raise error.under(key) from None
