@@ -67,9 +67,15 @@ CUSTOM: Mapping[str, Code] = {code.id: code for code in _ALL}
 assert all(CODES[id] is code for id, code in CUSTOM.items())
 
 
-def words_of(kind: str, text: str, path: Path, context: Mapping[str, Any]) -> tuple[str, str, Path]:
+def words_of(
+    kind: str, text: str, path: Path, context: Mapping[str, Any], value: Any
+) -> tuple[str, str, Path]:
     """What is wrong, the fix if it needs no more than the context, and the path of the field that is meant."""
     name = to_camel(str(context.get("name", "")))
+    if kind == "version-unquoted":
+        read = getattr(value, "read_as", value)
+        what = f"a version without quotes is a number: YAML reads {context['written']} as {read}"
+        return what, "", path
     if kind == "weights-incomplete":
         what = f"source {context['source']} needs `{name}`"
         return what, f"write `{name}: …` under `weights`, or another source", path
@@ -115,6 +121,6 @@ def fix_of(kind: str, name: str, value: Any, context: Mapping[str, Any], here: S
     if kind == "restart-policy-word":
         return "write `RecreateGroupAfterStart`, or remove the line to have it derived"
     if kind == "name-invalid":
-        allowed = re.sub(r"[^a-z0-9]+", "-", plain(value).lower()).strip("-0123456789")
+        allowed = re.sub(r"[^a-z0-9]+", "-", plain(value).lower()).lstrip("-0123456789").rstrip("-")
         return f"write `{allowed[:40].strip('-') or example or 'my-name'}`"
     return f"write `{name}: {example}`" if example else "write the amount with its unit"

@@ -85,6 +85,7 @@ _EXAMPLES: Mapping[str, str] = {
     "Serving.model": "deepseek-r1",
     "Serving.name": "deepseek-r1",
     "Serving.namespace": "llm",
+    "Serving.parallelism": "{tensor: 8, pipeline: 2}",
     "Serving.pool": "h100",
     "Taint.key": "nvidia.com/gpu",
     "TopologyRequest.level": "topology.kubernetes.io/zone",
@@ -187,7 +188,7 @@ def _words(branch: Any) -> str:
     bare = _bare(branch)
     origin, inner = get_origin(bare), get_args(bare)
     if origin is Literal:
-        return ("one of " if len(inner) > 1 else "") + ", ".join(map(str, inner))
+        return ("one of " if len(inner) > 1 else "") + ", ".join(map(spelled, inner))
     if origin is tuple:
         return f"list of {words(inner[0])}"
     if bare is JsonValue:
@@ -202,6 +203,12 @@ def _words(branch: Any) -> str:
         return f"{UNITS[bare]} such as {bare.example}"
     plain = {str: "text", int: "whole number", bool: "true or false", Decimal: "number"}
     return plain.get(bare, str(bare)) + _bounds(constraints)
+
+
+def spelled(word: Any) -> str:
+    """A word of a closed set as the file has to spell it: `on` without quotes is a boolean to YAML 1.1."""
+    text = str(word)
+    return f'"{text}"' if text in ("on", "off", "yes", "no", "y", "n") else text
 
 
 def _bounds(constraints: tuple[Any, ...]) -> str:
@@ -220,21 +227,33 @@ def _bounds(constraints: tuple[Any, ...]) -> str:
     return text
 
 
+def _spots(model: type[BaseModel]) -> Iterator[Spot]:
+    for _, name, field in fields_of(model):
+        yield Spot(annotation_of(field), model, field, name)
+
+
 def _example(branch: Any) -> str:
     bare = _bare(branch)
     origin, inner = get_origin(bare), get_args(bare)
     if origin is Literal:
-        return str(inner[0])
+        return spelled(inner[0])
     if bare in UNITS:
         return str(bare.example)
     if origin is tuple:
         return f"[{Spot(inner[0]).example}]"
     if is_model(bare):
         wanted = [
-            f"{alias}: {Spot(annotation_of(field), bare, field, name).example or '…'}"
-            for alias, name, field in fields_of(bare)
-            if field.is_required()
+            f"{alias_of(spot.name, spot.field)}: {spot.example or '…'}"
+            for spot in _spots(bare)
+            if spot.field and spot.field.is_required()
         ]
+        if not wanted:
+            first = next((spot for spot in _spots(bare) if spot.example), None)
+            wanted = (
+                [f"{alias_of(first.name, first.field)}: {first.example}"]
+                if first and first.field
+                else []
+            )
         return "{" + ", ".join(wanted) + "}"
     constraints = get_args(branch)[1:] if get_origin(branch) is Annotated else ()
     if set(get_args(Version)[1:]) & set(constraints):

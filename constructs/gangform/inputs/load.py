@@ -54,16 +54,21 @@ def load_fleet(path: Path, *, whole_library: bool = False) -> Loaded:
     Raises:
         LoadError: With everything that is wrong in all files.
     """
-    return _load(read_file(path), path.absolute().parent / "profiles", whole_library)
+    return _load(read_file(path), path.absolute().parent / "profiles", whole_library=whole_library)
 
 
-def load_text(text: str, file: str = "gangform.yaml") -> Loaded:
-    """Read a fleet from a text, without folders beside it; `file` is what findings call it.
+def load_text(text: str, file: str = "gangform.yaml", *, shelves: Library | None = None) -> Loaded:
+    """Read a fleet from a text, without folders beside it.
+
+    Args:
+        text: The content.
+        file: What findings call it.
+        shelves: What references may name; the shipped library if it is not given.
 
     Raises:
         LoadError: With everything that is wrong in it.
     """
-    return _load(read_text(text, file), None, False)
+    return _load(read_text(text, file), None, shelves=shelves)
 
 
 def load_cluster(path: Path) -> Cluster:
@@ -76,10 +81,16 @@ def load_cluster(path: Path) -> Cluster:
     return profile(Cluster, source, path.stem, (), Spans(source))
 
 
-def _load(root: Source, profiles: Path | None, whole_library: bool) -> Loaded:
+def _load(
+    root: Source,
+    profiles: Path | None,
+    *,
+    whole_library: bool = False,
+    shelves: Library | None = None,
+) -> Loaded:
     spans = Spans(root)
     folders = (shipped_folder(),) if profiles is None else (profiles, shipped_folder())
-    shelves = library(folders, spans)
+    shelves = shelves or library(folders, spans)
     pieces = Pieces(root, profiles, spans)
     found = pieces.findings
     fleet = _validated(pieces, not root.findings, found)

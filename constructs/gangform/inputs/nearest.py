@@ -22,6 +22,11 @@ def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
     return [by_letters[letters] for letters in close]
 
 
+def same(word: str, other: str) -> bool:
+    """Whether two words differ in nothing but case and what joins their parts."""
+    return _letters(word) == _letters(other)
+
+
 def _letters(word: str) -> str:
     return word.lower().replace("_", "").replace("-", "").replace(".", "").replace(" ", "")
 

@@ -73,7 +73,7 @@ class Pieces:
             self._listed_clusters(value)
         else:
             self._all_files("clusters")
-            if not self.clusters:
+            if not self.clusters and not self._misspelled():
                 self._no_cluster((), "the fleet has no cluster")
         self.complete = not self.findings and all(
             isinstance(piece.key, str) for piece in self.clusters
@@ -86,6 +86,12 @@ class Pieces:
         """What the fleet file holds beside clusters and servings."""
         lists = ("cluster", "clusters", "servings")
         return {key: value for key, value in self._root.value.items() if key not in lists}
+
+    def _misspelled(self) -> bool:
+        """Whether the clusters are there under a wrong key, which is reported by itself."""
+        from gangform.inputs.nearest import nearest
+
+        return any(nearest(key, ("cluster", "clusters")) for key in self._root.value)
 
     def _listed_clusters(self, value: Mapping[str, Any]) -> None:
         if "cluster" in value and "clusters" in value:

@@ -85,7 +85,7 @@ def _profile(
     name: str, shelf: Mapping[str, object], at: Keys, kind: str, listed: str, read: set[Keys]
 ) -> Iterator[Finding]:
     if name not in shelf:
-        yield unknown(at, f"there is no {kind} profile `{name}`", name, shelf, f"; {listed}")
+        yield unknown(at, f"there is no {kind} profile `{name}`", name, shelf, listed)
     elif (kind, name) not in read:
         read.add((kind, name))
         try:
@@ -130,19 +130,20 @@ def _pools(cluster: Piece) -> Mapping[str, Any]:
 
 
 def _listed(words: str, known: Sequence[str]) -> str:
-    return f"; {words} {', '.join(known)}" if known else ""
+    return f"{words} {', '.join(known)}" if known else ""
 
 
 def unknown(at: Keys, what: str, name: str, known: Iterable[str], hint: str) -> Finding:
-    """The finding on a name that nothing is called, with the nearest names; `hint` begins with `; `."""
+    """The finding on a name that nothing is called, with the nearest ones; `hint` says where all are."""
     from gangform.inputs.nearest import nearest
 
     near = nearest(name, known)
-    fix = (
-        f"did you mean {' or '.join(f'`{one}`' for one in near)}?{hint}"
+    guess = (
+        f"did you mean {' or '.join(f'`{one}`' for one in near)}"
         if near
-        else hint.removeprefix("; ")
+        else "write a name that exists"
     )
+    fix = f"{guess}{'?' if near and not hint else ''}{hint and f' ({hint})'}{'?' if near and hint else ''}"
     seen = {"name": name, "nearest": near[0]} if near else {"name": name}
     return Finding(code=REFERENCE_UNKNOWN, at=InputPath(at), what=what, fix=fix, seen=seen)
 

@@ -6,6 +6,7 @@ for cache and overheads. `gangform plan` says what it is worth.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from fractions import Fraction
@@ -15,6 +16,7 @@ from gangform.findings import Finding, InputError, InputPath, Severity, declare
 from gangform.inputs.cluster import Library
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.library import shipped_library
+from gangform.inputs.load import load_text
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.references import unknown
 from gangform.inputs.spans import LoadError
@@ -33,6 +35,10 @@ _HEADROOM = Fraction(6, 5)
 _CONTEXT = 32768
 """Longest context to begin with, in tokens: long enough for most, and the cache stays small."""
 _KUBERNETES, _LWS, _ENGINE = "1.36", "0.10", "0.32.0"
+
+
+_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
+"""What a reader of YAML takes for something else than a text."""
 
 
 class Backend(NamedTuple):
@@ -92,6 +98,7 @@ def starter(
         trim_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["text"] = _text
     backend = BACKENDS[admission]
     text = environment.get_template("gangform.yaml.j2").render(
         name=_label(model),
@@ -111,7 +118,10 @@ def starter(
         split=split(profile, shape),
         context=min(_CONTEXT, profile.context_limit),
     )
-    return _aligned(text)
+    text = _aligned(text)
+    # Names that nobody may have are found as they are in any fleet file.
+    load_text(text, shelves=library)
+    return text
 
 
 def split(profile: ModelProfile, shape: HardwareShape) -> Split:
@@ -170,7 +180,7 @@ def _unknown_names(model: str, hardware: str, admission: str, library: Library) 
         ("admission", admission, BACKENDS),
     ):
         if name not in known:
-            hint = f"; {kind} is one of {', '.join(known)}"
+            hint = f"{kind} is one of {', '.join(known)}"
             found.append(unknown((kind,), f"there is no {kind} `{name}`", name, known, hint))
             continue
         try:
@@ -184,6 +194,12 @@ def _label(name: str) -> str:
     """A DNS label that says what `name` says: `llama-3.1-8b` is `llama-3-1-8b`."""
     text = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     return (text if text[:1].isalpha() else f"x-{text}")[:40].rstrip("-")
+
+
+def _text(value: str) -> str:
+    """A text as YAML: in quotes where it might be taken for something else."""
+    plain = re.fullmatch(r"[a-z][-a-z0-9.]*", value) and value not in _WORDS
+    return value if plain else json.dumps(value, ensure_ascii=False)
 
 
 def _aligned(text: str) -> str:

@@ -11,14 +11,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from gangform.findings import Finding, InputPath, Path, Severity, declare
 from gangform.inputs.custom import CUSTOM, fix_of, words_of
-from gangform.inputs.fields import Spot, branches, fields_of, spot, words
-from gangform.inputs.nearest import nearest, plain
+from gangform.inputs.fields import Spot, branches, fields_of, spelled, spot, words
+from gangform.inputs.nearest import nearest, plain, same
 
 KEY_UNKNOWN = declare(
     "key-unknown", "A key that no field has", Severity.BREAKS, "design §3: extra keys are forbidden"
@@ -76,11 +76,20 @@ def translate(
 
     place: makes the path that later stages use of a path in the value.
     """
-    faults = [
-        _fault(detail, value)
-        for detail in error.errors(include_url=False)
+    faults = [_fault(detail, value) for detail in error.errors(include_url=False)]
+    return [
+        _finding(fault, root, place) for fault in _fold(faults) if not _misspelled(fault, faults)
     ]
-    return [_finding(fault, root, place) for fault in _fold(faults)]
+
+
+def _misspelled(fault: _Fault, faults: Iterable[_Fault]) -> bool:
+    """Whether a missing field is there under a wrong name, which is reported by itself."""
+    return fault.type == "missing" and any(
+        other.type == "extra_forbidden"
+        and other.path[:-1] == fault.path[:-1]
+        and nearest(str(other.path[-1]), [str(fault.path[-1])])
+        for other in faults
+    )
 
 
 def _fault(detail: Any, value: Any) -> _Fault:
@@ -138,10 +147,10 @@ def _finding(fault: _Fault, root: Any, place: Callable[[Path], Path]) -> Finding
     what, fix = fault.text, "change the value; `gangform explain` says what the field is for"
     if fault.type in CUSTOM:
         code = CUSTOM[fault.type]
-        what, fix, at = words_of(fault.type, fault.text, path, fault.context)
+        what, fix, at = words_of(fault.type, fault.text, path, fault.context, fault.value)
         fix = fix or fix_of(fault.type, name, fault.value, fault.context, here)
         if fault.union is not None and fault.type in _UNITS and here is not None:
-            what += f"; `{name}` may be {words(here.annotation)}"
+            what += f"; wanted: {words(here.annotation)}"
     elif fault.type == "extra_forbidden":
         code = KEY_UNKNOWN
         what, fix = _unknown_key(path, root)
@@ -155,7 +164,7 @@ def _finding(fault: _Fault, root: Any, place: Callable[[Path], Path]) -> Finding
         code = FIELD_MISSING
         what = f"`{name}` is missing"
         fix = f"write `{_line(name, here)}`" + _choices(here)
-    elif fault.type == "literal_error" and isinstance(fault.value, str) and here is not None:
+    elif fault.type == "literal_error" and here is not None and isinstance(fault.value, (str, int)):
         code = VALUE_UNKNOWN
         what, fix = _unknown_word(name, fault.value, here)
     elif fault.type in _RANGE:
@@ -188,32 +197,37 @@ def _finding(fault: _Fault, root: Any, place: Callable[[Path], Path]) -> Finding
 def _unknown_key(path: Path, root: Any) -> tuple[str, str]:
     key, parent = str(path[-1]), spot(root, path[:-1])
     models = parent.models if parent else ()
-    known = [alias for model in models for alias, _, _ in fields_of(model)]
-    if len(path) == 1 and "clusters" in known:
-        known.append("cluster")
-    owner = f"`{label(path[:-1])}`" if path[:-1] else "the file"
-    what = f"`{key}` is no field of {owner}"
+    known = known_keys(models)
+    owner = f"`{label(path[:-1])}`"
+    if models and (len(path) == 1 or isinstance(path[-2], int)):
+        owner = f"a {models[-1].__name__.lower()}"
+    what = f"`{plain(key)}` is no field of {owner}"
     near = nearest(key, known)
     if near:
         return what, f"did you mean `{near[0]}`? Otherwise remove the line"
     for model in models:
         for alias, name, declared in fields_of(model):
             inner = Spot(declared.annotation, model, declared, name)
-            if any(further == key for one in inner.models for further, _, _ in fields_of(one)):
-                return (
-                    what,
-                    f"did you mean `{alias}: {{{key}: …}}`? The field stands one level further in",
-                )
+            for further in known_keys(inner.models):
+                if same(further, key):
+                    fix = f"did you mean `{alias}: {{{further}: …}}`? The field stands one level further in"
+                    return what, fix
     return (
         what,
         f"remove the line; the fields are {', '.join(known)}" if known else "remove the line",
     )
 
 
-def _unknown_word(name: str, value: str, here: Spot) -> tuple[str, str]:
-    known = [str(word) for branch in branches(here.annotation) for word in _literals(branch)]
-    near = nearest(value, known)
-    what = f"`{name}` is `{value}`; it has to be {words(here.annotation)}"
+def known_keys(models: Iterable[type[BaseModel]]) -> list[str]:
+    """The keys that an object may have; a fleet file may have `cluster` too."""
+    known = [alias for model in models for alias, _, _ in fields_of(model)]
+    return [*known, "cluster"] if "clusters" in known and "defaults" in known else known
+
+
+def _unknown_word(name: str, value: str | int, here: Spot) -> tuple[str, str]:
+    known = _literals(here)
+    near = nearest(str(value), known)
+    what = f"`{name}` is `{plain(value)}`; wanted: {words(here.annotation)}"
     if near:
         return what, f"did you mean `{name}: {near[0]}`?"
     return what, f"write one of {', '.join(known)}" if len(
@@ -221,22 +235,19 @@ def _unknown_word(name: str, value: str, here: Spot) -> tuple[str, str]:
     ) > 1 else f"write `{name}: {known[0]}`"
 
 
-def _literals(branch: Any) -> tuple[Any, ...]:
-    return get_args(branch) if str(get_origin(branch)) == "typing.Literal" else ()
+def _literals(here: Spot) -> list[str]:
+    literals = (branch for branch in branches(here.annotation) if get_origin(branch) is Literal)
+    return [spelled(word) for branch in literals for word in get_args(branch)]
 
 
 def _choices(here: Spot | None) -> str:
-    words = (
-        [str(word) for branch in branches(here.annotation) for word in _literals(branch)]
-        if here
-        else []
-    )
-    return f" or {', '.join(words[1:])}" if len(words) > 1 else ""
+    known = _literals(here) if here else []
+    return f" or {', '.join(known[1:])}" if len(known) > 1 else ""
 
 
 def _wrong_type(name: str, value: Any, here: Spot | None, kind: str) -> tuple[str, str]:
     wanted = words(here.annotation) if here else "of another type"
-    what = f"`{name}` is {shown(value)}; it has to be {wanted}"
+    what = f"`{name}` is {shown(value)}; wanted: {wanted}"
     if not name:
         return (
             f"the file holds {shown(value)}; it has to be an object (`key: value` lines)",
@@ -244,7 +255,7 @@ def _wrong_type(name: str, value: Any, here: Spot | None, kind: str) -> tuple[st
         )
     if value is None:
         return (
-            f"`{name}` is empty; it has to be {wanted}",
+            f"`{name}` is empty; wanted: {wanted}",
             f"write `{_line(name, here)}`, or remove the line",
         )
     scalar = isinstance(value, (str, int, float, Decimal))

@@ -1,0 +1,204 @@
+"""What people get wrong in a fleet file: one mistake, one finding, with its place and what to write."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import gangform.inputs.translate
+from gangform.findings import CODES, Finding
+from gangform.inputs import custom
+from gangform.inputs.load import LoadError, load_text
+
+GOOD = (Path(__file__).parent / "fleet.yaml").read_text()
+
+
+def failure(text: str) -> LoadError:
+    with pytest.raises(LoadError) as caught:
+        load_text(text)
+    return caught.value
+
+
+def one(text: str) -> tuple[Finding, str]:
+    error = failure(text)
+    assert len(error.findings) == 1, str(error)
+    return error.findings[0], error.spans.where(error.findings[0])
+
+
+def changed(old: str, new: str) -> str:
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+WRONG = [
+    ("tensor: 8", "tensr: 8", "key-unknown", "servings[0].parallelism.tensr", "`tensor`"),
+    (
+        "groups: 2",
+        "groups: 2\n    max_surge: 1",
+        "key-unknown",
+        "servings[0].max_surge",
+        "maxSurge",
+    ),
+    (
+        "foundation: all",
+        "foundation: al",
+        "value-unknown",
+        "cluster.foundation",
+        "`foundation: all`",
+    ),
+    ("{tensor: 8, pipeline: 2}", "auot", "value-unknown", "servings[0].parallelism", "auto"),
+    ("{tensor: 8, pipeline: 2}", "8", "type-wrong", "servings[0].parallelism", "{tensor: 8"),
+    ("groups: 2", 'groups: "2"', "type-wrong", "servings[0].groups", "groups: 2` without quotes"),
+    ("model: deepseek-r1", "model: 7", "type-wrong", "servings[0].model", '"7"'),
+    ("model: deepseek-r1", "model: []", "type-wrong", "servings[0].model", "deepseek-r1"),
+    ("hardware: h100-8x", "hardware: 8", "type-wrong", "cluster.pools.h100.hardware", '"8"'),
+    ("    context: 32768\n", "", "field-missing", "servings[0].context", "`context: 32768`"),
+    ("tensor: 8", "tensor: 0", "value-out-of-range", "servings[0].parallelism.tensor", "tensor: 1"),
+    ('lws: "0.10"', "lws: 0.10", "version-unquoted", "cluster.versions.lws", 'lws: "0.10"'),
+    ('"0.32.0"', '"new"', "version-invalid", "servings[0].engine.version", '"0.32.0"'),
+    ("namespace: llm", "namespace: LLM_x", "name-invalid", "servings[0].namespace", "`llm-x`"),
+    ("groups: 2", "groups: 2\n    coldStart: 30", "unit-missing", "servings[0].coldStart", '"45m"'),
+    (
+        "groups: 2",
+        "groups: 2\n    coldStart: soon",
+        "not-a-quantity",
+        "servings[0].coldStart",
+        '"45m"',
+    ),
+    ("version: 1\n", "version: 2\n", "value-unknown", "version", "`version: 1`"),
+    ("version: 1\n", "", "field-missing", "version", "`version: 1`"),
+    (
+        "model: deepseek-r1",
+        "model: deepseek-r2",
+        "reference-unknown",
+        "servings[0].model",
+        "deepseek-r1",
+    ),
+    ("h100-8x", "h100-x8", "reference-unknown", "cluster.pools.h100.hardware", "h100-8x"),
+    ("pool: h100", "pool: h10", "reference-unknown", "servings[0].pool", "h100"),
+    (
+        "groups: 2",
+        "groups: 2\n    clusters: [prod]",
+        "reference-unknown",
+        "servings[0].clusters[0]",
+        "prod-a",
+    ),
+    (
+        "groups: 2",
+        "groups: 2\n    clusters: []",
+        "serving-without-cluster",
+        "servings[0].clusters",
+        "name",
+    ),
+    ("- name: deepseek-r1", "- name: foundation", "name-reserved", "servings[0].name", "call"),
+    ("    groups: 2\n", "", "groups-or-autoscaling", "servings[0]", "groups: 2"),
+    ("cluster:\n", "clutser:\n", "key-unknown", "clutser", "`cluster`"),
+    (
+        "pools:\n    h100: {hardware: h100-8x, nodes: 28}",
+        "pools: {}",
+        "value-empty",
+        "cluster.pools",
+        "h100",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "code", "place", "fix"), WRONG)
+def test_one_mistake_makes_one_finding(old: str, new: str, code: str, place: str, fix: str) -> None:
+    finding, where = one(changed(old, new))
+    assert finding.code.id == code
+    assert re.fullmatch(rf"gangform\.yaml:\d+: {re.escape(place)}", where)
+    assert fix in finding.fix
+
+
+INNER = [
+    ("rollout: {maxSurge: 25%}", "percent-of-groups", "maxSurge: 1"),
+    ("restartPolicy: Default", "restart-policy-word", "RecreateGroupAfterStart"),
+    ("restartPolicy: RecreateGroupOnHostFailure", "restart-policy-word", "RecreateGroupAfterStart"),
+    ("weights: {source: hub, storageClass: x}", "weights-contradict", "`storageClass`"),
+    ("weights: {source: claim}", "weights-incomplete", "`claim: …`"),
+    ("patches: [{kind: Service}]", "patch-form", "merge"),
+    ("pods: {labels: {a: 1}}", "type-wrong", '`a: "1"`'),
+    ("pods: {env: [3]}", "type-wrong", "{key: value}"),
+    ("pods: {affinity: {a: 1.5}}", "type-wrong", '"1.5"'),
+    ("pods: {imagePullSecrets: a}", "type-wrong", "[a]"),
+    ("network: {clients: [], scrapers: [{}]}", "value-empty", "clients"),
+    ("engine: {version: 1}", "yaml-duplicate-key", ""),
+    ("topology: [x]", "type-wrong", "topology: {level"),
+    ("allowUnverified: 1", "type-wrong", "allowUnverified: true"),
+]
+
+
+@pytest.mark.parametrize(("line", "code", "fix"), INNER)
+def test_a_wrong_line_in_a_serving(line: str, code: str, fix: str) -> None:
+    finding, where = one(changed("    groups: 2\n", f"    groups: 2\n    {line}\n"))
+    assert finding.code.id == code, finding.what
+    assert where.startswith("gangform.yaml:")
+    assert fix in finding.fix
+
+
+def test_both_groups_and_autoscaling() -> None:
+    finding, _ = one(changed("groups: 2", "groups: 2\n    autoscaling: {min: 1, max: 2}"))
+    assert finding.code.id == "groups-or-autoscaling"
+    finding, where = one(changed("groups: 2", "autoscaling: {min: 3, max: 2}"))
+    assert finding.code.id == "autoscaling-bounds" and where.endswith("autoscaling.max")
+
+
+def test_a_union_with_a_unit_says_all_that_is_allowed() -> None:
+    finding, _ = one(
+        changed("foundation: all", "foundation: all\n  kueue: {waitForPodsReady: soon}")
+    )
+    assert finding.code.id == "not-a-quantity"
+    assert '"off", unknown' in finding.what
+
+
+def test_an_inline_model_speaks_about_its_own_fields() -> None:
+    model = "model: {name: x, repository: me/x, weights: fp9, checkpoint: 600G, contextLimit: 5}"
+    finding, where = one(changed("model: deepseek-r1", model))
+    assert finding.code.id == "value-unknown" and where.endswith(": servings[0].model.weights")
+    finding, where = one(changed("model: deepseek-r1", model.replace("fp9", "fp8")))
+    assert finding.code.id == "model-undescribed" and where.endswith(": servings[0].model")
+    assert "weightsPerGpu" in finding.fix
+
+
+def test_a_null_deletes_in_a_merge_patch_only() -> None:
+    load_text(
+        changed("groups: 2", "groups: 2\n    patches: [{kind: Service, merge: {spec: {a: null}}}]")
+    )
+    assert one(changed("groups: 2", "groups: null"))[0].code.id == "yaml-empty"
+
+
+ODD = [
+    ("", "yaml-empty"),
+    ("# nothing\n", "yaml-empty"),
+    ("[]\n", "yaml-one-object"),
+    ("version: 1\n", "fleet-without-cluster"),
+    ("version: 1\nclusters: []\n", "fleet-without-cluster"),
+    ("version: 1\nclusters: 3\n", "entry-wrong"),
+    ("version: 1\nclusters: [3]\n", "entry-wrong"),
+    ("version: 1\ncluster: nowhere\n", "reference-unknown"),
+    (GOOD + "  - 3\n", "entry-wrong"),
+    (GOOD + "  - deepseek-r1\n", "entry-wrong"),
+    (GOOD + "clusters: [prod-a]\n", "entry-wrong"),
+    (GOOD[: GOOD.index("servings")] + "servings: {a: 1}\n", "entry-wrong"),
+]
+
+
+@pytest.mark.parametrize(("text", "code"), ODD)
+def test_odd_files_are_findings(text: str, code: str) -> None:
+    error = failure(text)
+    assert code in [found.code.id for found in error.findings]
+    assert all(error.spans.where(found).startswith("gangform.yaml:") for found in error.findings)
+
+
+def test_every_reason_of_a_validator_is_a_code() -> None:
+    package = Path(gangform.inputs.translate.__file__).parents[1]
+    source = "\n".join(path.read_text() for path in sorted(package.rglob("*.py")))
+    raised = set(re.findall(r'PydanticCustomError\(\s*"([^"]+)"', source))
+    assert raised == set(custom.CUSTOM)
+    assert raised <= set(CODES)
+    assert source.count("PydanticCustomError(") == len(
+        re.findall(r'PydanticCustomError\(\s*"[^"]+"', source)
+    )
