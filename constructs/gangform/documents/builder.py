@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from gangform.documents.places import Mark
-from gangform.documents.words import BOOLEANS, NULLS, OLD_BOOLEANS, disputed, number
+from gangform.documents.words import ANY_BOOLEANS, BOOLEANS, NULLS, OLD_BOOLEANS, disputed, number
 from gangform.findings import CODES, Finding, InputPath, Path, Severity, declare
 
 for _id, _title in {
@@ -301,7 +301,7 @@ class Builder:
         if not self._strict:
             if plain and written == "<<":
                 return _MERGE
-            boolean = (BOOLEANS | OLD_BOOLEANS).get(written) if plain else None
+            boolean = ANY_BOOLEANS.get(written) if plain else None
             return written if boolean is None else str(boolean).lower()
         path, at, quoted = self._path(written), self._at(event), f'write `"{written}":`'
         if plain and written == "<<":

@@ -23,8 +23,9 @@ BOOLEANS = dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(
 OLD_BOOLEANS = dict.fromkeys(["yes", "Yes", "YES", "on", "On", "ON"], True) | dict.fromkeys(
     ["no", "No", "NO", "off", "Off", "OFF"], False
 )
-# True and false to YAML 1.1 on paper and to Go, texts to PyYAML.
-_LETTERS = {"y": True, "Y": True, "n": False, "N": False}
+ANY_BOOLEANS = BOOLEANS | OLD_BOOLEANS
+# The letters are booleans to YAML 1.1 on paper and to Go, texts to PyYAML.
+_DISPUTED_BOOLEANS = OLD_BOOLEANS | {"y": True, "Y": True, "n": False, "N": False}
 NULLS = ("", "~", "null", "Null", "NULL")
 _READABLE = 60
 
@@ -48,7 +49,7 @@ class WrittenFloat(Decimal):
 
 def disputed(written: str) -> tuple[str, str, str] | None:
     """Code, text and cure for a word that not every reader of YAML takes for the same value."""
-    old = (OLD_BOOLEANS | _LETTERS).get(written)
+    old = _DISPUTED_BOOLEANS.get(written)
     if old is not None:
         word = str(old).lower()
         what = f"`{written}` without quotes is {word} to YAML 1.1"
