@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gangform.admission.admission import Demand, Placement, backend
@@ -450,6 +450,7 @@ CHOICES = st.tuples(
 )
 
 
+@settings(deadline=None)
 @given(chosen=st.lists(CHOICES, max_size=6), data=st.data())
 def test_the_order_of_demands_changes_nothing(
     chosen: list[tuple[str, str, str, str, int, int, dict[str, int]]],
