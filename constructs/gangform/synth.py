@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gangform.bundle import Bundle, bundle, foundation
+from gangform.bundle import Bundle, bundle, foundation, judge_bundles
 from gangform.findings import Finding, InputError, ordered
 from gangform.inputs.cluster import Cluster, Fleet, Library
 from gangform.plan.cluster import ClusterPlan, plan_cluster
@@ -74,7 +74,7 @@ def synthesise(
         fleet: What to render.
         library: What its names refer to.
         clusters: Only these; all by default.
-        servings: Only the charts of these; all, and the foundations, by default.
+        servings: Only the charts of these are rendered; all, and the foundations, by default. All are judged.
         progress: Called with the path of each file before it is rendered.
 
     Raises:
@@ -85,16 +85,12 @@ def synthesise(
     files: list[Rendered] = []
     judged: list[Finding] = []
     for plan in plans:
-        bundles: list[Callable[[], Bundle]] = []
-        for serving in plan.servings:
-            if not servings or serving.name in servings:
-                bundles.append(lambda serving=serving, plan=plan: bundle(serving, cluster=plan.cluster))
-        if not servings:
-            bundles.append(lambda plan=plan: foundation(plan))
-        for make in bundles:
-            made = make()
-            judged += made.findings
-            if not made.documents:
+        bundles, faults = _bundles(plan)
+        judged += faults
+        if not faults:
+            judged += judge_bundles(bundles, plan.cluster)
+        for made in bundles:
+            if not made.documents or (servings and made.name not in servings):
                 continue
             path = f"{plan.cluster.name}/{made.name}{SUFFIX}"
             if progress is not None:
@@ -107,6 +103,19 @@ def synthesise(
         plans=plans,
         findings=ordered([*said, *judged]),
     )
+
+
+def _bundles(plan: ClusterPlan) -> tuple[list[Bundle], list[Finding]]:
+    """Every chart of a cluster, and the patches that do not fit."""
+    made: list[Bundle] = []
+    faults: list[Finding] = []
+    for serving in plan.servings:
+        try:
+            made.append(bundle(serving))
+        except InputError as error:
+            faults += error.findings
+    made.append(foundation(plan))
+    return made, faults
 
 
 def refuse(findings: Sequence[Finding]) -> None:

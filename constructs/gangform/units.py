@@ -72,7 +72,9 @@ def canonical(text: str) -> str:
         exponent = 0
         while value % 1000 == 0:
             value, exponent = value / 1000, exponent + 3
-        return f"{value}e{exponent}" if exponent else str(value)
+        if value.denominator == 1:
+            return f"{value}e{exponent}" if exponent else str(value)
+        return _decimal(quantity(text))
     return _decimal(value)
 
 
@@ -154,6 +156,8 @@ class Bytes(_Unit):
 
     def __str__(self) -> str:
         """The canonical Kubernetes quantity, in the binary family wherever it is exact: `"1Ti"`, `"1500M"`."""
+        if self < 0:
+            return f"-{Bytes(-self)}"
         if self and self % 1024 == 0:
             return canonical(f"{self // 1024}Ki")
         return canonical(f"{int(self)}")

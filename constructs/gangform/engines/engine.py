@@ -49,8 +49,11 @@ class Shape:
 
     @property
     def expert_ranks(self) -> int:
-        """Ranks that share the experts of a layer."""
-        return self.tensor * self.data * self.prefill_context if self.expert_parallel else self.tensor
+        """Ranks that share the experts of a layer: whole ones under expert parallelism, slices of each otherwise.
+
+        vLLM flattens tensor over data and prefill context for experts either way (`FusedMoEParallelConfig`).
+        """
+        return self.tensor * self.data * self.prefill_context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +134,9 @@ class Process:
     args: tuple[str, ...]
     env: tuple[EnvVar, ...]
     ports: tuple[Port, ...]
+    pre_stop: Seconds
+    """Sleep before the engine is told to stop. A worker sleeps through the leader's drain, which fails without it
+    (`engines §1.7`)."""
     startup: Probe | None = None
     readiness: Probe | None = None
     liveness: Probe | None = None
@@ -145,8 +151,6 @@ class Launch:
     worker: Process | None
     """`None` where a replica is one pod."""
     serving_port: Port
-    pre_stop: Seconds
-    """Sleep before the engine is told to stop."""
     drain: Seconds
     """Time the engine takes to finish requests; 0 where it cannot drain."""
     grace: Seconds

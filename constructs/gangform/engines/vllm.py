@@ -96,12 +96,14 @@ class Vllm:
                 ),
                 env=environment,
                 ports=(),
+                pre_stop=Seconds(ask.defaults.pre_stop + drain),
             )
         leader = Process(
             command=("vllm", "serve"),
             args=(*leader_flags, *user),
             env=environment,
             ports=(HTTP,) if group is None else (HTTP, RENDEZVOUS),
+            pre_stop=ask.defaults.pre_stop,
             startup=Probe(
                 "/health",
                 HTTP.name,
@@ -130,7 +132,6 @@ class Vllm:
             leader=leader,
             worker=worker,
             serving_port=HTTP,
-            pre_stop=ask.defaults.pre_stop,
             drain=drain,
             grace=Seconds(ask.defaults.pre_stop + drain + ask.defaults.grace_margin),
         )

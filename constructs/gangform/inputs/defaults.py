@@ -64,6 +64,10 @@ class Defaults:
     """How long a group may wait for capacity before somebody is told."""
     scaling_target: int = 8
     """Waiting requests a group at which the autoscaler adds one."""
+    scaling_step: int = 1
+    """Groups an autoscaler adds or takes at a time: each is many GPUs and a cold start."""
+    scaling_up_window: Seconds = Seconds(120)
+    """How long a wish for more must last before a group is added: a burst of seconds is over before it loads."""
     not_ready_margin: Seconds = Seconds(300)
     """Beyond the worst cold start, before a missing group alarms."""
     queue_weight: int = 1

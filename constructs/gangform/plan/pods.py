@@ -13,7 +13,7 @@ from fractions import Fraction
 from gangform.apis import kueue, leaderworkerset
 from gangform.apis.core import APP_NAME, MANAGED_BY
 from gangform.engines.engine import Launch, Shape
-from gangform.findings import Finding, InputPath, Path, Prerequisite, Severity, declare
+from gangform.findings import Finding, InputPath, Path, Severity, declare
 from gangform.inputs.cluster import Pool
 from gangform.inputs.defaults import Defaults
 from gangform.inputs.hardware import HardwareShape, Taint
@@ -71,6 +71,17 @@ SHARED_MEMORY = "/dev/shm"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How replicas of one pod are spread over domains."""
+
+    level: str
+    skew: int = 1
+    """How many more pods one domain may have than another."""
+    otherwise: str = "ScheduleAnyway"
+    """A replica in the wrong place serves; one that waits does not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PodsPlan:
     """What both templates share."""
 
@@ -91,9 +102,8 @@ class PodsPlan:
     """The user's fields, passed through."""
     owns_account: bool
     """Whether the ServiceAccount is one of ours."""
-    spread: str | None
-    """A level over which single-pod replicas are spread; `None` where nothing is, or cannot be, enforced."""
-    prerequisites: tuple[Prerequisite, ...]
+    spread: Spread | None
+    """How single-pod replicas are spread; `None` where nothing is, or cannot be, enforced."""
 
     @property
     def storage(self) -> Bytes:
@@ -164,36 +174,8 @@ def derive(
         mount_token=defaults.mount_token,
         extension=extension,
         owns_account=extension.service_account_name is None,
-        spread=None if groups else serving.spread,
-        prerequisites=tuple(_prerequisites(serving)),
+        spread=None if groups or serving.spread is None else Spread(level=serving.spread),
     )
-
-
-def _prerequisites(serving: Serving) -> Iterator[Prerequisite]:
-    space, pods = serving.namespace, serving.pods
-    yield Prerequisite(
-        what=f"Namespace {space}",
-        check=f"kubectl get namespace {space}",
-        without="every object in it is refused",
-    )
-    for secret in pods.image_pull_secrets:
-        yield Prerequisite(
-            what=f"Secret {space}/{secret} of type kubernetes.io/dockerconfigjson",
-            check=f"kubectl get secret -n {space} {secret}",
-            without="pods stay in ImagePullBackOff",
-        )
-    if pods.service_account_name is not None:
-        yield Prerequisite(
-            what=f"ServiceAccount {space}/{pods.service_account_name}",
-            check=f"kubectl get serviceaccount -n {space} {pods.service_account_name}",
-            without="no pod is made; the reason stands in an event of the StatefulSet only",
-        )
-    if pods.priority_class_name is not None:
-        yield Prerequisite(
-            what=f"PriorityClass {pods.priority_class_name}",
-            check=f"kubectl get priorityclass {pods.priority_class_name}",
-            without="no pod is made; the reason stands in an event of the StatefulSet only",
-        )
 
 
 def check(

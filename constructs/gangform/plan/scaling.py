@@ -54,6 +54,10 @@ class ScalingPlan:
     metric: str
     selector: Mapping[str, str]
     target: int
+    step: int
+    """Groups that one step adds or takes."""
+    up_window: Seconds
+    """The lowest wish of this time counts before a group is added."""
     up_period: Seconds
     """At most one group is added in this time."""
     down_window: Seconds
@@ -87,6 +91,8 @@ def derive(
         metric=asked.metric or engine.waiting_metric.replace(":", "_"),
         selector={**series, **asked.selector},
         target=asked.target or defaults.scaling_target,
+        step=defaults.scaling_step,
+        up_window=defaults.scaling_up_window,
         up_period=up_period(startup.worst),
         down_window=down_window(startup.worst),
         down_period=up_period(startup.worst),

@@ -9,36 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gangform.admission.admission import (
-    BACKENDS,
-    Admission,
-    Demand,
-    Placement,
-    Policy,
-    Stamp,
-    backend,
-)
+from gangform.admission.admission import Demand, Placement, Policy
 from gangform.apis.core import HOSTNAME
-from gangform.apis.forms import Form
 from gangform.apis.leaderworkerset import FIELDS
 from gangform.apis.versions import Release
-from gangform.engines.engine import ENGINES, Engine, Launch, LaunchRequest, Shape, engine
-from gangform.findings import (
-    Finding,
-    InputError,
-    InputPath,
-    Path,
-    Prerequisite,
-    Severity,
-    declare,
-    ordered,
-)
+from gangform.documents.document import Key
+from gangform.engines.engine import LaunchRequest, Shape
+from gangform.findings import Finding, InputPath, Path, Prerequisite, Severity, declare, ordered
 from gangform.inputs.cluster import Cluster, Library, Pool
 from gangform.inputs.defaults import Defaults, defaults
-from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.serving import Serving
 from gangform.plan import (
+    beside,
     disruption,
     identity,
     memory,
@@ -51,67 +34,15 @@ from gangform.plan import (
     traffic,
     weights,
 )
+from gangform.plan.resolve import Resolved, resolve
+from gangform.plan.role import RolePlan, WorkloadPlan
 
-UNKNOWN_NAME = declare(
-    "name-refers-to-nothing",
-    "Models, hardware shapes, pools, engines and backends are named, and the name has to exist",
-    Severity.BREAKS,
-    "design §3",
-)
 NEEDS_LWS = declare(
     "lws-release-missing",
     "A set of groups needs LeaderWorkerSet in the cluster",
     Severity.BREAKS,
     "design §5",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
-    """What a serving's names refer to."""
-
-    model: ModelProfile
-    pool: Pool
-    hardware: HardwareShape
-    engine: Engine
-    admission: Admission
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolePlan:
-    """A homogeneous set of groups: what one pair of templates is made from. One section a field."""
-
-    hardware: HardwareShape
-    shape: Shape
-    memory: memory.MemoryPlan
-    startup: startup.StartupPlan
-    launch: Launch
-    pods: pods.PodsPlan
-    replicas: int | None
-    """Groups; `None` where an autoscaler writes them."""
-    identity: identity.IdentityPlan
-    rollout: rollout.RolloutPlan
-    scaling: scaling.ScalingPlan | None
-    restart_policy: str
-    startup_policy: str
-    demand: Demand
-    stamp: Stamp
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadPlan:
-    """One controller object."""
-
-    name: str
-    form: Form
-    stage: int
-    """Its turn in a rollout that is staged over workloads; 0 where there is nothing to stage."""
-    roles: tuple[RolePlan, ...]
-
-    @property
-    def role(self) -> RolePlan:
-        """The only role of a kind that has no roles."""
-        return self.roles[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +62,8 @@ class ServingPlan:
     traffic: traffic.TrafficPlan
     disruption: disruption.DisruptionPlan
     monitoring: monitoring.MonitoringPlan
+    beside: tuple[Key, ...]
+    """Objects that the pods name and others make."""
     prerequisites: tuple[Prerequisite, ...]
     remarks: tuple[str, ...]
     """What is not promised, in words."""
@@ -145,56 +78,6 @@ class ServingPlan:
     def demands(self) -> tuple[Demand, ...]:
         """What all workloads ask of their backend."""
         return tuple(role.demand for workload in self.workloads for role in workload.roles)
-
-
-def resolve(serving: Serving, *, cluster: Cluster, library: Library, at: Path) -> Resolved:
-    """What the names refer to.
-
-    Raises:
-        InputError: With every name that refers to nothing.
-    """
-    pool = cluster.pools.get(serving.pool)
-    model = library.models.get(serving.model) if isinstance(serving.model, str) else serving.model
-    hardware: HardwareShape | None = None
-    if pool is not None:
-        named = pool.hardware
-        hardware = library.hardware.get(named) if isinstance(named, str) else named
-    known = {
-        ("model",): (model is not None, str(serving.model), "model profile", library.models),
-        ("pool",): (
-            pool is not None and hardware is not None,
-            serving.pool if pool is None else str(pool.hardware),
-            f"pool of cluster {cluster.name}" if pool is None else "hardware shape",
-            cluster.pools if pool is None else library.hardware,
-        ),
-        ("engine", "name"): (serving.engine.name in ENGINES, serving.engine.name, "engine", ENGINES),
-        ("admission", "backend"): (
-            serving.admission.backend in BACKENDS,
-            serving.admission.backend,
-            "admission backend",
-            BACKENDS,
-        ),
-    }
-    findings = [
-        Finding(
-            code=UNKNOWN_NAME,
-            at=InputPath((*at, *path)),
-            what=f"`{name}` is no {noun}",
-            fix=f"use one of {', '.join(sorted(choices))}",
-            seen={"name": name},
-        )
-        for path, (found, name, noun, choices) in known.items()
-        if not found
-    ]
-    if findings or model is None or pool is None or hardware is None:
-        raise InputError(findings)
-    return Resolved(
-        model=model,
-        pool=pool,
-        hardware=hardware,
-        engine=engine(serving.engine.name),
-        admission=backend(serving.admission.backend),
-    )
 
 
 def placement_of(serving: Serving, pool: Pool, size: int) -> Placement | None:
@@ -318,6 +201,8 @@ class _Composer:
         watch = monitoring.derive(serving, self.cluster, self.startup, self.table)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [text for stamp in stamped for text in stamp.remarks]
+        named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
+        platform = beside.platform(serving, self.cluster, self.form, staged=self.apart)
         needs = [need for stamp in stamped for need in stamp.prerequisites]
         return ServingPlan(
             name=serving.name,
@@ -342,8 +227,9 @@ class _Composer:
                 spread_over_workloads=self.apart,
             ),
             monitoring=watch,
+            beside=tuple(named),
             prerequisites=tuple(
-                dict.fromkeys([*self.pods.prerequisites, *self.weights.prerequisites, *needs])
+                dict.fromkeys([*beside.prerequisites(serving, named), *platform, *needs])
             ),
             remarks=tuple(dict.fromkeys(remarks)),
             findings=ordered(self._check(workloads)),
@@ -459,3 +345,6 @@ class _Composer:
                 fix='add `lws: "0.10"` with the release that runs there',
             )
 
+
+
+__all__ = ["RolePlan", "ServingPlan", "WorkloadPlan", "plan_serving"]

@@ -37,6 +37,8 @@ class StartupPlan:
     """Cold start × margin: what time limits elsewhere must allow."""
     budget: Seconds
     """What the startup probe allows."""
+    progress_deadline: Seconds
+    """When a Deployment's rollout counts as stuck."""
 
     @property
     def declared(self) -> bool:
@@ -68,6 +70,12 @@ def budget(worst_case: Seconds, floor: Seconds) -> Seconds:
     return max(worst_case, floor)
 
 
+@formula("startup budget + margin", source="apps/v1: the default of 10 minutes is shorter than a load")
+def progress_deadline(allowed: Seconds, margin: Seconds) -> Seconds:
+    """Seconds without progress after which a Deployment's rollout is reported as failed."""
+    return Seconds(allowed + margin)
+
+
 def derive(
     serving: Serving, model: ModelProfile, hardware: HardwareShape, defaults: Defaults
 ) -> StartupPlan:
@@ -89,4 +97,5 @@ def derive(
         cold_start=expected,
         worst=at_worst,
         budget=budget(at_worst, floor),
+        progress_deadline=progress_deadline(budget(at_worst, floor), defaults.not_ready_margin),
     )

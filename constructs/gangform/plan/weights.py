@@ -14,7 +14,7 @@ from typing import Literal
 from gangform.apis.forms import Form
 from gangform.apis.leaderworkerset import FIELDS
 from gangform.apis.versions import Release
-from gangform.findings import Finding, InputPath, Path, Prerequisite, Severity, declare
+from gangform.findings import Finding, InputPath, Path, Severity, declare
 from gangform.inputs.defaults import Defaults
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.serving import Serving
@@ -74,7 +74,6 @@ class WeightsPlan:
     volumes: tuple[Volume, ...]
     on_pod_storage: Bytes
     """What lands on the pod's ephemeral storage."""
-    prerequisites: tuple[Prerequisite, ...]
 
 
 @formula("declared, or checkpoint x margin", source="cases r34")
@@ -90,7 +89,6 @@ def derive(serving: Serving, model: ModelProfile, form: Form, defaults: Defaults
     """Mounts and references of a source."""
     asked = serving.weights
     token = None if asked.token is None else (asked.token.name, asked.token.key)
-    needs = tuple(_prerequisites(serving))
     if asked.source == "hub":
         cache = Volume(name="cache", kind="empty", mount=CACHE)
         return WeightsPlan(
@@ -99,7 +97,6 @@ def derive(serving: Serving, model: ModelProfile, form: Form, defaults: Defaults
             token=token,
             volumes=(cache,),
             on_pod_storage=model.checkpoint,
-            prerequisites=needs,
         )
     if asked.source == "perPod":
         cache = Volume(
@@ -115,7 +112,6 @@ def derive(serving: Serving, model: ModelProfile, form: Form, defaults: Defaults
             token=token,
             volumes=(cache,),
             on_pod_storage=Bytes(0),
-            prerequisites=needs,
         )
     inside = MODELS
     if asked.source == "claim":
@@ -133,36 +129,7 @@ def derive(serving: Serving, model: ModelProfile, form: Form, defaults: Defaults
         token=None,
         volumes=(models,),
         on_pod_storage=Bytes(0),
-        prerequisites=needs,
     )
-
-
-def _prerequisites(serving: Serving) -> Iterator[Prerequisite]:
-    asked, space = serving.weights, serving.namespace
-    if asked.token is not None:
-        yield Prerequisite(
-            what=f"Secret {space}/{asked.token.name} with the key {asked.token.key}",
-            check=f"kubectl get secret -n {space} {asked.token.name} -o jsonpath='{{.data.{asked.token.key}}}'",
-            without="pods stay in CreateContainerConfigError",
-        )
-    if asked.source == "claim":
-        yield Prerequisite(
-            what=f"PersistentVolumeClaim {space}/{asked.claim} that all pods can mount, with the model in it",
-            check=f"kubectl get pvc -n {space} {asked.claim}",
-            without="pods stay Pending, or the engine ends because the folder is empty",
-        )
-    if asked.source == "nodePath":
-        yield Prerequisite(
-            what=f"folder {asked.path} with the model on every node of pool {serving.pool}",
-            check=f"kubectl debug node/NODE -it --image=busybox -- ls /host{asked.path}",
-            without="pods stay in ContainerCreating, since the folder has to exist",
-        )
-    if asked.source == "perPod" and asked.storage_class is not None:
-        yield Prerequisite(
-            what=f"StorageClass {asked.storage_class}",
-            check=f"kubectl get storageclass {asked.storage_class}",
-            without="claims stay Pending and so do their pods",
-        )
 
 
 def check(

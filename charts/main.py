@@ -1,0 +1,33 @@
+"""The cdk8s app: the fleet of `gangform.yaml` as real constructs, one App per cluster.
+
+`cdk8s synth` runs it and gives the output folder in CDK8S_OUTDIR, which Node would read only once, at import.
+"""
+
+import os
+from pathlib import Path
+
+OUT = Path(os.environ.get("CDK8S_OUTDIR") or "dist")
+
+import cdk8s  # noqa: E402
+
+import gangform  # noqa: E402
+
+
+def main() -> None:
+    """Write every chart of every cluster."""
+    loaded = gangform.load_fleet(Path(__file__).parent.parent / "gangform.yaml")
+    for cluster in loaded.fleet.clusters:
+        app = cdk8s.App(outdir=str(OUT / cluster.name))
+        plans = []
+        for serving in loaded.fleet.servings_of(cluster):
+            chart = gangform.InferenceChart(
+                app, serving.name, serving=serving, cluster=cluster, library=loaded.library
+            )
+            plans.append(chart.bundle.plan)
+        if gangform.has_foundation(cluster, plans):
+            chart = cdk8s.Chart(app, "foundation")
+            gangform.ClusterFoundation(chart, "foundation", cluster=cluster, servings=plans)
+        app.synth()
+
+
+main()

@@ -1,0 +1,315 @@
+"""A plan as ordered, complete documents: built, patched by the user, completed as the server would, and judged.
+
+The order is fixed: builders, the backend's objects, the user's patches, server defaults and canonical quantities,
+waves, rules. So rules judge what will be applied, patches included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+
+from gangform.admission.admission import backend
+from gangform.apis import argocd, core
+from gangform.apis.views import Documents
+from gangform.documents.document import Document, Key, Manifest, key_of, mapping
+from gangform.documents.emit import emit
+from gangform.documents.patch import PatchError, apply_json, merge, touched
+from gangform.findings import (
+    DocumentPath,
+    Finding,
+    InputError,
+    InputPath,
+    Path,
+    Severity,
+    declare,
+    ordered,
+)
+from gangform.inputs.cluster import Cluster
+from gangform.inputs.serving import Patch
+from gangform.manifests import access, apps, autoscaling, disruption, leaderworkerset, monitoring, traffic
+from gangform.manifests.ownership import owner
+from gangform.plan.cluster import ClusterPlan
+from gangform.plan.identity import OWNER
+from gangform.plan.serving import ServingPlan, WorkloadPlan
+from gangform.rules.rule import Context, judge
+
+FOUNDATION = "foundation"
+"""Name of the chart with a cluster's own objects; no serving may be called so."""
+
+PATCH_MISSES = declare(
+    "patch-hits-nothing",
+    "A patch names an object that the bundle does not have",
+    Severity.BREAKS,
+    "design §3 patches",
+)
+PATCH_FAILS = declare(
+    "patch-does-not-fit",
+    "A patch does not fit the object it is for",
+    Severity.BREAKS,
+    "design §3 patches; RFC 6902",
+)
+PATCH_OWNED = declare(
+    "patch-over-plan",
+    "A patch changes a value that other objects or the engine's flags depend on",
+    Severity.BREAKS,
+    "design §3 patches",
+)
+
+Builder = Callable[[ServingPlan], Iterable[Manifest]]
+WorkloadBuilder = Callable[[ServingPlan, WorkloadPlan], Iterable[Manifest]]
+
+AROUND: tuple[Builder, ...] = (
+    access.accounts,
+    traffic.services,
+    disruption.budgets,
+    access.policies,
+    monitoring.monitors,
+    monitoring.rules,
+)
+"""Builders of what surrounds the workloads."""
+
+WORKLOADS: Mapping[str, WorkloadBuilder] = {
+    "LeaderWorkerSet": leaderworkerset.sets,
+    "Deployment": apps.deployments,
+}
+"""The builder of each form, by kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """The documents of one chart, in order."""
+
+    name: str
+    """The file is `<name>.k8s.yaml`."""
+    plan: ServingPlan | ClusterPlan
+    documents: tuple[Document, ...]
+    patched: Mapping[Key, Mapping[Path, int]] = field(default_factory=dict)
+    """Paths that the user's patches changed: object → path → which patch."""
+
+    def to_yaml(self) -> bytes:
+        """The bytes of the file, equal to those of cdk8s."""
+        return emit(self.documents)
+
+
+def bundle(plan: ServingPlan) -> Bundle:
+    """The documents of one serving.
+
+    Raises:
+        InputError: With what breaks in the plan, before anything is built; else with the patches that do not fit.
+    """
+    broken = [finding for finding in plan.findings if finding.breaks]
+    if broken:
+        raise InputError(broken)
+    built = list(_built(plan))
+    documents, patched = _patch(plan, built)
+    done = [_finish(document, plan.gitops) for document in documents]
+    done.sort(key=lambda document: document.wave)
+    return Bundle(name=plan.name, plan=plan, documents=tuple(done), patched=patched)
+
+
+def foundation(plan: ClusterPlan) -> Bundle:
+    """The cluster's own objects for the sum of its servings; empty where others own all of them."""
+    documents = []
+    for name, demands in plan.backends:
+        made = backend(name).foundation(demands, plan.cluster, defaults=plan.defaults)
+        for manifest in made:
+            documents.append(
+                _document(
+                    _owned(manifest, {}),
+                    builder=f"admission.{name}.foundation",
+                    origin=("clusters", plan.cluster.name),
+                )
+            )
+    done = [_finish(document, plan.cluster.gitops) for document in documents]
+    done.sort(key=lambda document: document.wave)
+    return Bundle(name=FOUNDATION, plan=plan, documents=tuple(done))
+
+
+def _built(plan: ServingPlan) -> Iterator[Document]:
+    for builder in AROUND:
+        for manifest in builder(plan):
+            yield _document(manifest, builder=_dotted(builder), origin=plan.at)
+    for workload in plan.workloads:
+        role = workload.role
+        for manifest in role.stamp.objects:
+            yield _document(
+                _owned(manifest, role.identity.object_labels),
+                builder=f"admission.{plan.serving.admission.backend}.stamp",
+                origin=plan.at,
+            )
+        build = WORKLOADS[workload.form.kind]
+        for manifest in build(plan, workload):
+            yield _document(manifest, builder=_dotted(build), origin=plan.at, stage=workload.stage)
+    for manifest in autoscaling.autoscalers(plan):
+        yield _document(manifest, builder=_dotted(autoscaling.autoscalers), origin=plan.at)
+
+
+def _dotted(builder: Callable[..., object]) -> str:
+    return f"{builder.__module__.removeprefix('gangform.')}.{builder.__name__}"
+
+
+def _document(manifest: Manifest, *, builder: str, origin: Path, stage: int = 0) -> Document:
+    kind = str(manifest["kind"])
+    return Document(
+        manifest=manifest, builder=builder, origin=origin, wave=argocd.wave(kind) + stage
+    )
+
+
+def _owned(manifest: Manifest, labels: Mapping[str, str]) -> Manifest:
+    """An object that a backend made, with the label that makes it ours."""
+    metadata = mapping(manifest, "metadata")
+    own = {**mapping(metadata, "labels"), **labels, core.MANAGED_BY: OWNER}
+    return {**manifest, "metadata": {**metadata, "labels": dict(sorted(own.items()))}}
+
+
+def _finish(document: Document, gitops: str) -> Document:
+    manifest = document.manifest
+    if gitops == "argocd":
+        metadata = mapping(manifest, "metadata")
+        own = {
+            **argocd.annotations(document.kind, document.wave),
+            **mapping(metadata, "annotations"),
+        }
+        manifest = {**manifest, "metadata": {**metadata, "annotations": own}}
+    return replace(document, manifest=core.complete(manifest))
+
+
+def _patch(
+    plan: ServingPlan, documents: Sequence[Document]
+) -> tuple[list[Document], dict[Key, dict[Path, int]]]:
+    """The user's patches in order.
+
+    Raises:
+        InputError: With every patch that hits nothing, does not fit or changes what the plan owns.
+    """
+    result = list(documents)
+    found: list[Finding] = []
+    changed: dict[Key, dict[Path, int]] = {}
+    for index, patch in enumerate(plan.serving.patches):
+        at = InputPath((*plan.at, "patches", index))
+        hits = [position for position, document in enumerate(result) if _meant(patch, document)]
+        if not hits:
+            found.append(_missed(patch, documents, at))
+        for position in hits:
+            document = result[position]
+            try:
+                after = _apply(patch, document.manifest)
+            except PatchError as error:
+                found.append(
+                    Finding(
+                        code=PATCH_FAILS,
+                        at=at,
+                        what=f"{document.key}: {error}",
+                        fix="look at the object in the output of `gangform synth --stdout` and correct the path",
+                    )
+                )
+                continue
+            for path in touched(document.manifest, after):
+                if (name := owner(plan, path)) is not None:
+                    found.append(_over_plan(document, path, name, at))
+                changed.setdefault(document.key, {})[path] = index
+            result[position] = replace(document, manifest=after)
+    if found:
+        raise InputError(found)
+    return result, changed
+
+
+def _meant(patch: Patch, document: Document) -> bool:
+    return document.kind == patch.kind and patch.name in (None, document.key.name)
+
+
+def _apply(patch: Patch, manifest: Manifest) -> Manifest:
+    if patch.merge is not None:
+        return merge(manifest, patch.merge)
+    return apply_json(manifest, patch.operations or ())
+
+
+def _missed(patch: Patch, documents: Sequence[Document], at: InputPath) -> Finding:
+    kinds = sorted({document.kind for document in documents})
+    names = [document.key.name for document in documents if document.kind == patch.kind]
+    wanted = patch.kind if patch.name is None else f"{patch.kind}/{patch.name}"
+    choices = [f"{patch.kind}/{name}" for name in names] or kinds
+    near = get_close_matches(wanted, choices, 1)
+    return Finding(
+        code=PATCH_MISSES,
+        at=at,
+        what=f"the bundle has no {wanted}",
+        fix=f"did you mean {near[0]}?" if near else f"use one of {', '.join(choices)}",
+    )
+
+
+def _over_plan(document: Document, path: Path, name: str, at: InputPath) -> Finding:
+    from gangform.findings import show_path
+
+    return Finding(
+        code=PATCH_OWNED,
+        at=at,
+        what=f"{document.key} {show_path(path)} follows from the inputs",
+        fix=f"change `{name}` of the serving instead",
+        seen={"input": name},
+    )
+
+
+def judge_bundles(bundles: Sequence[Bundle], cluster: Cluster, *, complete: bool = True) -> tuple[Finding, ...]:
+    """What the rules say about the documents of one cluster, translated to inputs where the user wrote them."""
+    documents = Documents(document for each in bundles for document in each.documents)
+    context = Context(
+        versions=cluster.versions.releases,
+        cluster=cluster,
+        exists=frozenset(_beside(bundles, cluster)),
+        complete=complete,
+    )
+    owners = {document.key: each for each in bundles for document in each.documents}
+    return ordered(_translate(finding, owners) for finding in judge(documents, context))
+
+
+def _beside(bundles: Sequence[Bundle], cluster: Cluster) -> Iterator[Key]:
+    """What the plan's prerequisites promise."""
+    for each in bundles:
+        if isinstance(each.plan, ServingPlan):
+            yield from each.plan.beside
+        else:
+            # What others own here is what we would make where we own all.
+            whole = cluster.model_copy(update={"foundation": "all"})
+            for name, demands in each.plan.backends:
+                made = backend(name).foundation(demands, whole, defaults=each.plan.defaults)
+                yield from map(key_of, made)
+
+
+def _translate(finding: Finding, owners: Mapping[Key, Bundle]) -> Finding:
+    """A finding at the patch or pod field that caused it; else, where it breaks, a fault of ours."""
+    at = finding.at
+    if not isinstance(at, DocumentPath):
+        return finding
+    for key, each in owners.items():
+        if (key.kind, key.namespace, key.name) != (at.kind, at.namespace, at.name):
+            continue
+        for path, index in each.patched.get(key, {}).items():
+            if path[: len(at.path)] == at.path or at.path[: len(path)] == path:
+                assert isinstance(each.plan, ServingPlan)
+                return replace(finding, at=InputPath((*each.plan.at, "patches", index)))
+        if isinstance(each.plan, ServingPlan) and (place := _extension(each.plan, at.path)):
+            return replace(finding, at=InputPath(place))
+    if finding.breaks:
+        return replace(finding, fix=f"{finding.fix}; nothing in the inputs says so: a fault in gangform")
+    return finding
+
+
+def _extension(plan: ServingPlan, path: Path) -> Path | None:
+    """The pod field of the inputs that a place in a template comes from."""
+    names = {"initContainers": "initContainers", "affinity": "affinity", "securityContext": "securityContext"}
+    for position, part in enumerate(path[:-1]):
+        index = path[position + 1]
+        if part == "containers" and isinstance(index, int) and index:
+            return (*plan.at, "pods", "sidecars", index - 1)
+        if part == "initContainers" and isinstance(index, int):
+            return (*plan.at, "pods", names[part], index)
+        if part == "volumes" and isinstance(index, int):
+            own = len([one for one in plan.lead.pods.volumes if one.kind != "template"])
+            if index >= own:
+                return (*plan.at, "pods", "volumes", index - own)
+        if part == "tolerations" and isinstance(index, int) and index >= len(plan.lead.pods.taints):
+            return (*plan.at, "pods", "tolerations", index - len(plan.lead.pods.taints))
+    return None

@@ -1,0 +1,65 @@
+"""PrometheusRule with the alerts of a serving, and the PodMonitor of its leaders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gangform.apis import core
+from gangform.apis.metrics import METRICS_PATH, Alert
+from gangform.documents.document import Manifest, Node
+from gangform.manifests.pod import metadata
+from gangform.plan.serving import ServingPlan
+from gangform.signals.alerts import alerts
+
+
+def rules(plan: ServingPlan) -> Iterator[Manifest]:
+    """One PrometheusRule: an object with one bad rule is refused whole, so servings do not share any."""
+    if not plan.monitoring.enabled:
+        return
+    yield {
+        "apiVersion": core.MONITORING,
+        "kind": "PrometheusRule",
+        "metadata": metadata(plan.lead, plan.namespace, plan.name, labels=plan.monitoring.labels),
+        "spec": {
+            "groups": [
+                {
+                    "name": f"{plan.name}.serving",
+                    "rules": [rule(alert) for alert in alerts(plan)],
+                }
+            ]
+        },
+    }
+
+
+def rule(alert: Alert) -> Manifest:
+    """One alerting rule."""
+    made: dict[str, Node] = {"alert": alert.name, "expr": alert.expr}
+    if alert.for_ is not None:
+        made["for"] = f"{alert.for_}"
+    made["labels"] = dict(sorted({**alert.labels, "severity": alert.severity}.items()))
+    annotations = {"summary": alert.summary, "description": alert.description}
+    if alert.runbook_url is not None:
+        annotations["runbook_url"] = alert.runbook_url
+    made["annotations"] = annotations
+    return made
+
+
+def monitors(plan: ServingPlan) -> Iterator[Manifest]:
+    """One PodMonitor for the leaders: a worker has no server, and would be down for ever.
+
+    Labels that tell the sets and their groups apart go over to every series.
+    """
+    if not plan.monitoring.enabled:
+        return
+    selectors = plan.lead.identity.selectors
+    told_apart = selectors.pods if selectors.group is None else selectors.group(0)
+    yield {
+        "apiVersion": core.MONITORING,
+        "kind": "PodMonitor",
+        "metadata": metadata(plan.lead, plan.namespace, plan.name, labels=plan.monitoring.labels),
+        "spec": {
+            "podTargetLabels": list(told_apart),
+            "selector": {"matchLabels": dict(plan.traffic.leaders)},
+            "podMetricsEndpoints": [{"port": plan.traffic.port_name, "path": METRICS_PATH}],
+        },
+    }

@@ -1,0 +1,139 @@
+"""What has to be there before a bundle works and what no manifest of ours makes.
+
+Each of these is silent when it is missing: pods that are never made, or stay in a state nobody looks at. So each comes
+with a command that shows it, and with what happens without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gangform.apis.argocd import HEALTH_CHECK, HEALTH_KEY
+from gangform.apis.core import CORE, SCHEDULING
+from gangform.apis.forms import Form
+from gangform.documents.document import Key, Node, dig, sequence, text
+from gangform.findings import Prerequisite
+from gangform.inputs.cluster import Cluster
+from gangform.inputs.serving import Serving
+from gangform.plan.pods import CONTAINER
+
+_SOURCES = (
+    ("Secret", ("secret", "secretName")),
+    ("ConfigMap", ("configMap", "name")),
+    ("PersistentVolumeClaim", ("persistentVolumeClaim", "claimName")),
+)
+_VARIABLES = (
+    ("Secret", ("valueFrom", "secretKeyRef", "name")),
+    ("ConfigMap", ("valueFrom", "configMapKeyRef", "name")),
+)
+_WITHOUT = {
+    "Secret": "pods stay in CreateContainerConfigError or ContainerCreating",
+    "ConfigMap": "pods stay in CreateContainerConfigError or ContainerCreating",
+    "PersistentVolumeClaim": "pods stay Pending",
+    "ServiceAccount": "no pod is made; the reason stands in an event of the set only",
+    "PriorityClass": "no pod is made; the reason stands in an event of the set only",
+    "StorageClass": "claims stay Pending, and so do their pods",
+}
+
+
+def derive(serving: Serving, *, pods_have_account: bool) -> list[Key]:
+    """The objects that the pods name, in a stable order, each once."""
+    space, pods, weights = serving.namespace, serving.pods, serving.weights
+    found: list[tuple[str, str]] = []
+    if weights.token is not None:
+        found.append(("Secret", weights.token.name))
+    if weights.claim is not None:
+        found.append(("PersistentVolumeClaim", weights.claim))
+    if weights.storage_class is not None:
+        found.append(("StorageClass", weights.storage_class))
+    found += [("Secret", name) for name in pods.image_pull_secrets]
+    if pods_have_account and pods.service_account_name is not None:
+        found.append(("ServiceAccount", pods.service_account_name))
+    if pods.priority_class_name is not None:
+        found.append(("PriorityClass", pods.priority_class_name))
+    found += _named(list(pods.volumes), _SOURCES)
+    variables: list[Node] = [*pods.env]  # type: ignore[list-item]
+    for container in (*pods.init_containers, *pods.sidecars):
+        variables += sequence(container, "env")  # type: ignore[arg-type]
+    found += _named(variables, _VARIABLES)
+    return list(dict.fromkeys(_key(kind, space, name) for kind, name in found))
+
+
+def _named(
+    entries: Sequence[object], places: Sequence[tuple[str, tuple[str, ...]]]
+) -> Iterator[tuple[str, str]]:
+    for entry in entries:
+        for kind, path in places:
+            optional = dig(entry, *path[:-1], "optional") is True  # type: ignore[arg-type]
+            name = text(entry, *path)  # type: ignore[arg-type]
+            if name and not optional:
+                yield kind, name
+
+
+def _key(kind: str, namespace: str, name: str) -> Key:
+    if kind == "PriorityClass":
+        return Key(SCHEDULING.rpartition("/")[0], kind, "", name)
+    if kind == "StorageClass":
+        return Key("storage.k8s.io", kind, "", name)
+    return Key(CORE.rpartition("/")[0], kind, namespace, name)
+
+
+def prerequisites(serving: Serving, named: Sequence[Key]) -> Iterator[Prerequisite]:
+    """One for the namespace, one for each named object, and one for a folder on the nodes."""
+    yield Prerequisite(
+        what=f"Namespace {serving.namespace}",
+        check=f"kubectl get namespace {serving.namespace}",
+        without="every object in it is refused",
+    )
+    token = serving.weights.token
+    for key in named:
+        where = f"-n {key.namespace} " if key.namespace else ""
+        what = f"{key}"
+        if token is not None and key.kind == "Secret" and key.name == token.name:
+            what += f" with the key {token.key}"
+        if key.kind == "PersistentVolumeClaim" and key.name == serving.weights.claim:
+            what += " that all pods can mount, with the model in it"
+        yield Prerequisite(
+            what=what,
+            check=f"kubectl get {key.kind.lower()} {where}{key.name}",
+            without=_WITHOUT[key.kind],
+        )
+    if serving.weights.source == "nodePath":
+        yield Prerequisite(
+            what=f"folder {serving.weights.path} with the model on every node of pool {serving.pool}",
+            check=f"kubectl debug node/NODE -it --image=busybox -- ls /host{serving.weights.path}",
+            without="pods stay in ContainerCreating, since the folder has to exist",
+        )
+
+
+def platform(
+    serving: Serving, cluster: Cluster, form: Form, *, staged: bool
+) -> Iterator[Prerequisite]:
+    """Controllers and their settings."""
+    if form.can.runs_groups:
+        yield Prerequisite(
+            what=f"LeaderWorkerSet {cluster.versions.lws} with its webhook",
+            check="kubectl get crd leaderworkersets.leaderworkerset.x-k8s.io && "
+            "kubectl get deploy -n lws-system lws-controller-manager",
+            without="the set is refused, or exists and makes no pods",
+        )
+    if cluster.monitoring.enabled:
+        labels = ",".join(f"{key}={value}" for key, value in sorted(cluster.monitoring.labels.items()))
+        chosen = f"selects {labels}" if labels else "selects rules without labels of their own"
+        yield Prerequisite(
+            what=f"Prometheus operator whose Prometheus {chosen}, and kube-state-metrics",
+            check="kubectl get prometheus -A -o jsonpath='{.items[*].spec.ruleSelector}'",
+            without="no alert ever fires",
+        )
+    if serving.autoscaling is not None:
+        yield Prerequisite(
+            what="an adapter that serves the external metric of the autoscaler",
+            check="kubectl get --raw /apis/external.metrics.k8s.io/v1beta1",
+            without="the autoscaler holds its number and says FailedGetExternalMetric",
+        )
+    if staged and cluster.gitops == "argocd":
+        yield Prerequisite(
+            what=f"Argo CD health check for LeaderWorkerSet under {HEALTH_KEY} in argocd-cm:\n{HEALTH_CHECK}",
+            check=f"kubectl get cm -n argocd argocd-cm -o jsonpath='{{.data.{HEALTH_KEY.replace('.', chr(92) + '.')}}}'",
+            without="Argo CD does not wait between waves, and a change takes all groups down at once",
+        )

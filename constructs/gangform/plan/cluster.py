@@ -1,0 +1,165 @@
+"""The sum over a cluster: quota, packing, and what its servings do to each other.
+
+Two servings can each be right and still be wrong together: two backends on one pool, two surges for one spare group,
+a set whose pods have the names of another's leaders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from gangform.admission.admission import Demand, backend
+from gangform.admission.mixture import Use, mixture_faults
+from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare, ordered
+from gangform.inputs.cluster import Cluster
+from gangform.inputs.defaults import Defaults, defaults
+from gangform.plan import placement
+from gangform.plan.serving import ServingPlan
+from gangform.units import Resources
+
+NAMES_CLASH = declare(
+    "names-clash",
+    "Objects that two servings make would have one name, or pods that one regular expression matches",
+    Severity.BREAKS,
+    "observability §1.2; lws §1",
+)
+SURGES_COMPETE = declare(
+    "surges-compete",
+    "Surges of several servings at once deadlock where no gang scheduler holds a partial group back",
+    Severity.DEGRADES,
+    "lab E2",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterPlan:
+    """One cluster with everything that runs on it."""
+
+    cluster: Cluster
+    defaults: Defaults
+    servings: tuple[ServingPlan, ...]
+    quota: dict[str, Resources]
+    """By pool, the sum over demands: what queues hold."""
+    pools: tuple[placement.PoolPlan, ...]
+    prerequisites: tuple[Prerequisite, ...]
+    findings: tuple[Finding, ...]
+    """Of the cluster itself; those of a serving stand in its plan."""
+
+    @property
+    def demands(self) -> tuple[Demand, ...]:
+        """What everything asks of the backends."""
+        return tuple(demand for serving in self.servings for demand in serving.demands)
+
+    @property
+    def backends(self) -> tuple[tuple[str, tuple[Demand, ...]], ...]:
+        """Demands by backend, in the order of the names."""
+        return by_backend(self.servings)
+
+    @property
+    def every_finding(self) -> tuple[Finding, ...]:
+        """Of the cluster and of its servings."""
+        return ordered([*self.findings, *(f for s in self.servings for f in s.findings)])
+
+
+def by_backend(servings: Sequence[ServingPlan]) -> tuple[tuple[str, tuple[Demand, ...]], ...]:
+    """Demands by backend, in the order of the names."""
+    pairs = [(plan.serving.admission.backend, demand) for plan in servings for demand in plan.demands]
+    order = sorted(pairs, key=lambda pair: (pair[0], pair[1].workload))
+    return tuple(
+        (name, tuple(demand for _, demand in group))
+        for name, group in groupby(order, key=lambda pair: pair[0])
+    )
+
+
+def plan_cluster(
+    cluster: Cluster, servings: Sequence[ServingPlan], *, edition: int = 1
+) -> ClusterPlan:
+    """Sum and check what runs on a cluster."""
+    demands = tuple(demand for serving in servings for demand in serving.demands)
+    quota: dict[str, Resources] = {}
+    for demand in demands:
+        quota[demand.pool] = quota.get(demand.pool, Resources({})) + demand.total
+    pools = placement.derive(cluster, demands)
+    needs: list[Prerequisite] = []
+    found: list[Finding] = []
+    for name, asked in by_backend(servings):
+        needs += backend(name).prerequisites(asked, cluster)
+        found += backend(name).check_sum(asked, cluster)
+    found += mixture_faults(
+        [
+            Use(plan.serving.pool, plan.serving.admission.backend, plan.at)
+            for plan in servings
+        ],
+        cluster,
+    )
+    found += placement.check(pools, demands, cluster)
+    found += _clashes(servings)
+    found += _surges(cluster, servings)
+    return ClusterPlan(
+        cluster=cluster,
+        defaults=defaults(edition),
+        servings=tuple(servings),
+        quota=quota,
+        pools=pools,
+        prerequisites=tuple(dict.fromkeys(needs)),
+        findings=ordered(found),
+    )
+
+
+def _clashes(servings: Sequence[ServingPlan]) -> Iterator[Finding]:
+    """A set `a-7` beside a set `a` has pods that look like leaders of `a`; a Service may be named like a set."""
+    taken: dict[tuple[str, str], str] = {}
+    for plan in servings:
+        names = {workload.name for workload in plan.workloads} | {plan.traffic.service}
+        for name in sorted(names):
+            taken.setdefault((plan.namespace, name), plan.name)
+    for plan in servings:
+        names = {workload.name for workload in plan.workloads} | {plan.traffic.service, plan.name}
+        for name in sorted(names):
+            other = taken.get((plan.namespace, name), plan.name)
+            stem, _, index = name.rpartition("-")
+            if other == plan.name and index.isdecimal():
+                other = taken.get((plan.namespace, stem), plan.name)
+            if other != plan.name:
+                yield Finding(
+                    code=NAMES_CLASH,
+                    at=InputPath((*plan.at, "name")),
+                    what=f"`{name}` in namespace {plan.namespace} is a name that serving {other} also makes "
+                    "objects or pods under",
+                    fix="rename one of the two, or use another namespace",
+                )
+                break
+
+
+def _surges(cluster: Cluster, servings: Sequence[ServingPlan]) -> Iterator[Finding]:
+    """Servings of a pool that surge together need room for all their surges, or one waits for the other for ever."""
+    for name, pool in cluster.pools.items():
+        here = [plan for plan in servings if plan.serving.pool == name]
+        surging = [
+            plan
+            for plan in here
+            if plan.lead.rollout.max_surge
+            and plan.choice.form.can.runs_groups
+            and not backend(plan.serving.admission.backend).policy(cluster).gangs
+        ]
+        if len(surging) < 2:
+            continue
+        need = sum(plan.lead.rollout.max_surge * plan.lead.shape.gpus for plan in surging)
+        spare = sum(plan.lead.rollout.spare * plan.lead.shape.gpus for plan in here)
+        if pool.nodes is not None:
+            used = sum(plan.serving.highest_groups * plan.lead.shape.gpus for plan in here)
+            spare = max(spare, pool.nodes * here[0].lead.hardware.gpu.count - used)
+        if need <= spare:
+            continue
+        names = ", ".join(plan.name for plan in surging)
+        for plan in surging:
+            yield Finding(
+                code=SURGES_COMPETE,
+                at=InputPath((*plan.at, "rollout")),
+                what=f"{names} surge on pool {name} and need {need} GPUs together, {spare} are spare: updated "
+                "at once, each holds a part of the other's group for ever",
+                fix="roll them one after another, declare spare groups for each, or use a backend with gangs",
+                seen={"needed": str(need), "spare": str(spare)},
+            )

@@ -1,0 +1,208 @@
+"""Whether groups have somewhere whole to land: free GPUs are not free domains.
+
+Groups with a required level are packed into the domains of that level, the largest first; what finds no whole place
+is said beforehand, since a controller would leave it pending without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gangform.admission.admission import Demand
+from gangform.findings import Finding, InputPath, Severity, declare
+from gangform.inputs.cluster import Cluster, Pool
+from gangform.plan.figures import formula
+
+POOL_SMALL = declare(
+    "pool-too-small",
+    "The groups of a pool's servings need more nodes than it has",
+    Severity.BREAKS,
+    "design §4 Topology",
+)
+NO_ROOM_TO_SURGE = declare(
+    "surge-has-no-room",
+    "At the peak of a rollout, or with its spare groups, a pool needs more nodes than it has",
+    Severity.DEGRADES,
+    "design §4 Topology; cases h10",
+)
+NO_DOMAIN = declare(
+    "no-domain-for-group",
+    "Every group with a required level needs a whole place in one domain of it",
+    Severity.BREAKS,
+    "design §4 Topology; lab E4",
+)
+NO_DOMAIN_FOR_EXTRA = declare(
+    "no-domain-for-spare",
+    "A surge or spare group with a required level needs a whole place of its own",
+    Severity.DEGRADES,
+    "design §4 Topology",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """How the groups of one workload lie in a pool."""
+
+    serving: str
+    workload: str
+    level: str | None
+    """The required level; `None` where groups may lie anywhere."""
+    wanted: int
+    extra: int
+    placed: int
+    """Groups that found a whole place, wanted ones first."""
+    most_in_one: int
+    """Groups that one domain takes at worst: what its loss costs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolPlan:
+    """One pool, filled."""
+
+    pool: str
+    nodes: int | None
+    """`None`: no inventory, so nothing here is checked."""
+    needed: int
+    """Nodes that the wanted groups fill."""
+    peak: int
+    """Nodes with every surge and spare group too."""
+    packings: tuple[Packing, ...]
+
+
+@formula("ceil(pods / pods that fit one node)", source="design §4 Topology")
+def needed(pods: int, per_node: int) -> int:
+    """Nodes that pods of one kind fill."""
+    return -(-pods // per_node)
+
+
+@formula("sum over domains of floor(free pods / group size)", source="design §4 Topology; lab E4")
+def places(free: Sequence[int], size: int) -> int:
+    """Whole groups that fit domains with so many free pod places each."""
+    return sum(pods // size for pods in free)
+
+
+def per_node(demand: Demand) -> int:
+    """Pods of a demand that one node takes, by GPUs."""
+    gpus = demand.leader[demand.hardware.gpu.resource]
+    return max(1, demand.hardware.gpu.count // gpus)
+
+
+def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
+    """Every pool that something runs on."""
+    plans = []
+    for name, pool in cluster.pools.items():
+        here = [demand for demand in demands if demand.pool == name]
+        if not here:
+            continue
+        plans.append(
+            PoolPlan(
+                pool=name,
+                nodes=pool.nodes,
+                needed=sum(needed(d.groups * d.size, per_node(d)) for d in here),
+                peak=sum(needed((d.groups + d.extra) * d.size, per_node(d)) for d in here),
+                packings=tuple(_pack(pool, here)),
+            )
+        )
+    return tuple(plans)
+
+
+def _pack(pool: Pool, demands: Sequence[Demand]) -> Iterator[Packing]:
+    """Wanted groups of all demands first, the largest groups first; then surge and spare."""
+    levels = [level for level in pool.levels if pool.domains is not None]
+    free: dict[tuple[str, ...], int] = {d.at: d.nodes for d in pool.domains or ()}
+    order = sorted(demands, key=lambda demand: (-demand.size, demand.workload))
+    placed = dict.fromkeys((demand.workload for demand in order), 0)
+    for part in ("wanted", "extra"):
+        for demand in order:
+            required = demand.placement is not None and demand.placement.mode == "required"
+            if demand.placement is None or not required or demand.placement.level not in levels:
+                continue
+            depth = levels.index(demand.placement.level) + 1
+            count = demand.groups if part == "wanted" else demand.extra
+            for _ in range(count):
+                if not _take(free, depth, demand.size):
+                    break
+                placed[demand.workload] += 1
+    for demand in demands:
+        level = None
+        if demand.placement is not None and demand.placement.mode == "required":
+            level = demand.placement.level
+        yield Packing(
+            serving=demand.serving,
+            workload=demand.workload,
+            level=level,
+            wanted=demand.groups,
+            extra=demand.extra,
+            placed=placed[demand.workload] if level in levels else demand.groups + demand.extra,
+            most_in_one=_most(pool, demand),
+        )
+
+
+def _take(free: dict[tuple[str, ...], int], depth: int, size: int) -> bool:
+    """Take a group's nodes from the fullest domain that still holds one whole; `False` where none does."""
+    domains: dict[tuple[str, ...], int] = {}
+    for at, nodes in free.items():
+        domains[at[:depth]] = domains.get(at[:depth], 0) + nodes
+    fitting = sorted((nodes, at) for at, nodes in domains.items() if nodes >= size)
+    if not fitting:
+        return False
+    chosen = fitting[0][1]
+    left = size
+    for at in sorted(free):
+        if at[:depth] == chosen:
+            taken = min(left, free[at])
+            free[at] -= taken
+            left -= taken
+    return True
+
+
+def _most(pool: Pool, demand: Demand) -> int:
+    """Groups that the largest domain of the coarsest level could take."""
+    if not pool.domains:
+        return demand.groups
+    sizes: dict[str, int] = {}
+    for domain in pool.domains:
+        sizes[domain.at[0]] = sizes.get(domain.at[0], 0) + domain.nodes
+    return min(demand.groups, max(sizes.values()) * per_node(demand) // demand.size)
+
+
+def check(
+    plans: Sequence[PoolPlan], demands: Sequence[Demand], cluster: Cluster
+) -> Iterator[Finding]:
+    """What finds no place, where an inventory says so."""
+    by_workload: Mapping[str, Demand] = {demand.workload: demand for demand in demands}
+    for plan in plans:
+        here = ("clusters", cluster.name, "pools", plan.pool)
+        if plan.nodes is not None and plan.needed > plan.nodes:
+            yield Finding(
+                code=POOL_SMALL,
+                at=InputPath((*here, "nodes")),
+                what=f"the groups of pool {plan.pool} fill {plan.needed} nodes, it has {plan.nodes}",
+                fix=f"take away groups worth {plan.needed - plan.nodes} nodes, or leave `nodes` out where "
+                "nodes are added on demand",
+                seen={"needed": str(plan.needed), "nodes": str(plan.nodes)},
+            )
+        elif plan.nodes is not None and plan.peak > plan.nodes:
+            yield Finding(
+                code=NO_ROOM_TO_SURGE,
+                at=InputPath((*here, "nodes")),
+                what=f"with surge and spare groups pool {plan.pool} fills {plan.peak} nodes, it has {plan.nodes}",
+                fix="roll one serving after another, or declare fewer surge and spare groups",
+                seen={"peak": str(plan.peak), "nodes": str(plan.nodes)},
+            )
+        for packing in plan.packings:
+            if packing.placed >= packing.wanted + packing.extra:
+                continue
+            demand = by_workload[packing.workload]
+            wanted = packing.placed < packing.wanted
+            total = packing.wanted if wanted else packing.wanted + packing.extra
+            kind = "" if wanted else " with surge and spare"
+            yield Finding(
+                code=NO_DOMAIN if wanted else NO_DOMAIN_FOR_EXTRA,
+                at=InputPath((*demand.at, "topology")),
+                what=f"{total} groups of {demand.size} pods{kind}, and the domains of {packing.level} in pool "
+                f"{plan.pool} hold {packing.placed} whole ones",
+                fix="use mode preferred, a coarser level, or fewer groups",
+                seen={"groups": str(total), "placed": str(packing.placed)},
+            )
