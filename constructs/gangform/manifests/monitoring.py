@@ -47,18 +47,20 @@ def rule(alert: Alert) -> Manifest:
 def monitors(plan: ServingPlan) -> Iterator[Manifest]:
     """One PodMonitor for the leaders: a worker has no server, and would be down for ever.
 
-    Labels that tell the sets and their groups apart go over to every series.
+    Labels that tell servings, sets and groups apart go over to every series.
     """
     if not plan.monitoring.enabled:
         return
-    selectors = plan.lead.identity.selectors
-    told_apart = selectors.pods if selectors.group is None else selectors.group(0)
+    identity = plan.lead.identity
+    selectors = identity.selectors
+    # The keys are the same for every group.
+    own = selectors.pods if selectors.group is None else selectors.group(identity.highest_index)
     yield {
         "apiVersion": core.MONITORING,
         "kind": "PodMonitor",
         "metadata": metadata(plan.lead, plan.namespace, plan.name, labels=plan.monitoring.labels),
         "spec": {
-            "podTargetLabels": list(told_apart),
+            "podTargetLabels": list(dict.fromkeys([*identity.pod_labels, *own])),
             "selector": {"matchLabels": dict(plan.traffic.leaders)},
             "podMetricsEndpoints": [{"port": plan.traffic.port_name, "path": METRICS_PATH}],
         },

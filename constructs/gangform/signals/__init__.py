@@ -1,0 +1,1 @@
+"""What a running serving tells: alerts over series that exist, from the names and numbers of the plan."""

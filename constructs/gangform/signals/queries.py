@@ -1,0 +1,289 @@
+"""PromQL over whole groups, from names that are fixed beforehand.
+
+LeaderWorkerSet exports nothing about groups, but its objects are called predictably: the leader StatefulSet like the
+set, a leader pod and its worker StatefulSet `<set>-<group>`, a worker `<set>-<group>-<index>`. So stock
+kube-state-metrics is enough: a group is whole when its leader is Ready and its worker StatefulSet has all but one of
+the group's pods ready (`observability §1.2`, `§1.7`).
+
+Three habits keep the queries honest. Regular expressions are anchored in PromQL, so a pattern of one set matches
+neither the pods of `<set>-x` nor its workers by accident. Everything is folded with `max` first, since two uids of
+one pod coexist for a scrape, and so do two instances of the exporter after its restart. And what counts falls back to
+0 times the wanted number: a count over nothing is no 0 but nothing, and an alert on it is silent in a total outage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import indent
+from typing import Protocol
+
+from gangform.apis import metrics
+from gangform.apis.metrics import Series
+from gangform.units import Seconds
+
+
+def quoted(value: str) -> str:
+    """A PromQL string."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def literal(name: str) -> str:
+    """A name as a pattern that matches only itself. A dash has no meaning outside brackets and stays readable."""
+    return re.sub(r"[^A-Za-z0-9-]", lambda found: "\\" + found[0], name)
+
+
+def equal(label: str, value: str) -> str:
+    """A matcher: the label has this value."""
+    return f"{label}={quoted(value)}"
+
+
+def like(label: str, pattern: str) -> str:
+    """A matcher: the label's whole value matches the pattern."""
+    return f"{label}=~{quoted(pattern)}"
+
+
+def either(names: Sequence[str]) -> str:
+    """A pattern for one of some names."""
+    return literal(names[0]) if len(names) == 1 else f"({'|'.join(map(literal, names))})"
+
+
+def one_of(label: str, names: Sequence[str]) -> str:
+    """A matcher: the label is one of some names."""
+    return equal(label, names[0]) if len(names) == 1 else like(label, "|".join(map(literal, names)))
+
+
+def boxed(text: str) -> str:
+    """In parentheses, on lines of its own."""
+    return f"(\n{indent(text, '  ')}\n)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exporter:
+    """The kube-state-metrics of a cluster, seen from one namespace."""
+
+    job: str
+    namespace: str
+
+    def select(self, series: Series, *matchers: str) -> str:
+        """The series of the namespace that match."""
+        mine = (equal("job", self.job), equal("namespace", self.namespace))
+        return f"{series}{{{', '.join((*mine, *matchers))}}}"
+
+    def everywhere(self, series: Series) -> str:
+        """All series of a kind, whatever their namespace."""
+        return f"{series}{{{equal('job', self.job)}}}"
+
+
+class Replicas(Protocol):
+    """What can be counted of a serving, whatever kind runs it: the queries that every form has."""
+
+    @property
+    def exporter(self) -> Exporter:
+        """Where the series come from."""
+        ...
+
+    @property
+    def wanted(self) -> str:
+        """How many whole replicas there should be, surge included where it is known."""
+        ...
+
+    @property
+    def ready(self) -> str:
+        """How many there are; 0 where there is none."""
+        ...
+
+    @property
+    def missing(self) -> str:
+        """Returns something where the workload itself does not exist."""
+        ...
+
+    def stalled(self, quiet: Seconds) -> str:
+        """Returns something where two revisions exist and nothing has moved for so long."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSets:
+    """One LeaderWorkerSet or several, as their StatefulSets and pods show them."""
+
+    exporter: Exporter
+    names: tuple[str, ...]
+    size: int
+    """Pods a group."""
+
+    @property
+    def sets(self) -> str:
+        """Matcher of the leader StatefulSets."""
+        return one_of("statefulset", self.names)
+
+    @property
+    def leader(self) -> str:
+        """Pattern of leader pods, and of the worker StatefulSets, which are called like them."""
+        return f"{either(self.names)}-[0-9]+"
+
+    @property
+    def pod(self) -> str:
+        """Pattern of all pods."""
+        return self.leader if self.size == 1 else f"{self.leader}(-[0-9]+)?"
+
+    @property
+    def leaders(self) -> str:
+        """One series for each leader that is Ready."""
+        matchers = equal("condition", "true"), like("pod", self.leader)
+        return (
+            f"max by (namespace, pod) ({self.exporter.select(metrics.POD_READY, *matchers)}) == 1"
+        )
+
+    @property
+    def full(self) -> str:
+        """One series for each group whose workers are all ready, called like its leader. Not for groups of one."""
+        ready = self.exporter.select(metrics.SET_READY, like("statefulset", self.leader))
+        enough = f"max by (namespace, statefulset) ({ready}) >= {self.size - 1}"
+        return f'label_replace(\n  {enough},\n  "pod", "$1", "statefulset", "(.*)"\n)'
+
+    @property
+    def wanted(self) -> str:
+        """Groups wanted: follows an autoscaler, and counts surge groups, so that none of them hides a broken one."""
+        replicas = self.exporter.select(metrics.SET_WANTED, self.sets)
+        return f"sum by (namespace) (max by (namespace, statefulset) ({replicas}))"
+
+    @property
+    def ready(self) -> str:
+        """Whole groups that are ready."""
+        whole = self.leaders
+        if self.size > 1:
+            whole = f"({self.leaders})\nand on (namespace, pod)\n{self.full}"
+        return f"count by (namespace) {boxed(whole)}\nor on (namespace)\n0 * {self.wanted}"
+
+    @property
+    def incomplete(self) -> str:
+        """Leaders that are Ready although their group is not."""
+        return f"({self.leaders})\nunless on (namespace, pod)\n{self.full}"
+
+    @property
+    def missing(self) -> str:
+        """One series for each set without its leader StatefulSet."""
+        return "\nor\n".join(
+            f"absent({self.exporter.select(metrics.SET_WANTED, equal('statefulset', name))})"
+            for name in self.names
+        )
+
+    def stalled(self, quiet: Seconds) -> str:
+        """Sets with two revisions in which neither counter has moved."""
+
+        def revisions(series: Series) -> str:
+            found = self.exporter.select(series, self.sets)
+            return f"max by (namespace, statefulset, revision) ({found})"
+
+        new = revisions(metrics.SET_UPDATE_REVISION)
+        old = revisions(metrics.SET_CURRENT_REVISION)
+        parts = [boxed(f"{new}\nunless on (namespace, statefulset, revision)\n{old}")]
+        for series in (metrics.SET_UPDATED, metrics.SET_READY):
+            moves = f"changes({self.exporter.select(series, self.sets)}[{quiet}])"
+            parts.append(f"(max by (namespace, statefulset) ({moves}) == 0)")
+        return "\nand on (namespace, statefulset)\n".join(parts)
+
+    def rebuilt(self, window: Seconds, times: int) -> str:
+        """Leaders made anew more than so many times: each has another uid, while restart counters begin at 0."""
+        created = self.exporter.select(metrics.POD_CREATED, like("pod", self.leader))
+        seen = f"max by (namespace, pod, uid) (last_over_time({created}[{window}]))"
+        return f"count by (namespace, pod) ({seen}) > {times}"
+
+    @property
+    def pending(self) -> str:
+        """How many pods have no node or no running container, where there are any."""
+        found = self.exporter.select(
+            metrics.POD_PHASE, equal("phase", "Pending"), like("pod", self.pod)
+        )
+        return f"count by (namespace) (max by (namespace, pod) ({found}) == 1) > 0"
+
+    @property
+    def cordoned(self) -> str:
+        """Pods by node, of nodes that take no new pods."""
+        pods = self.exporter.select(metrics.POD_INFO, like("pod", self.pod), 'node!=""')
+        nodes = self.exporter.everywhere(metrics.NODE_UNSCHEDULABLE)
+        return "count by (namespace, node) " + boxed(
+            f"max by (namespace, pod, node) ({pods})\n"
+            f"* on (node) group_left ()\nmax by (node) ({nodes} == 1)"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainPods:
+    """A Deployment: each replica is one pod under a name that nobody knows beforehand, so only its status counts."""
+
+    exporter: Exporter
+    name: str
+
+    def _status(self, series: Series) -> str:
+        return self.exporter.select(series, equal("deployment", self.name))
+
+    @property
+    def wanted(self) -> str:
+        """Replicas wanted. Surge is not counted: a broken surge pod shows as a stalled rollout."""
+        return f"max by (namespace) ({self._status(metrics.DEPLOYMENT_WANTED)})"
+
+    @property
+    def ready(self) -> str:
+        """Replicas that are ready; the exporter itself says 0."""
+        return f"max by (namespace) ({self._status(metrics.DEPLOYMENT_READY)})"
+
+    @property
+    def missing(self) -> str:
+        """One series where there is no such Deployment."""
+        return f"absent({self._status(metrics.DEPLOYMENT_WANTED)})"
+
+    def stalled(self, quiet: Seconds) -> str:
+        """Pods of an old revision, and neither counter has moved."""
+        pods = self._status(metrics.DEPLOYMENT_PODS)
+        updated = self._status(metrics.DEPLOYMENT_UPDATED)
+        parts = [
+            boxed(
+                f"max by (namespace) ({pods})\n> on (namespace)\nmax by (namespace) ({updated})",
+            )
+        ]
+        for series in (metrics.DEPLOYMENT_UPDATED, metrics.DEPLOYMENT_READY):
+            parts.append(f"(max by (namespace) (changes({self._status(series)}[{quiet}])) == 0)")
+        return "\nand on (namespace)\n".join(parts)
+
+
+def fewer(replicas: Replicas) -> str:
+    """Less ready than wanted: how many are ready."""
+    return f"{boxed(replicas.ready)}\n< on (namespace)\n{replicas.wanted}"
+
+
+def nothing(replicas: Replicas) -> str:
+    """None ready although some are wanted."""
+    return f"({boxed(replicas.ready)} == 0)\nand on (namespace)\n({replicas.wanted} > 0)"
+
+
+def mismatch(replicas: Replicas, service: str) -> str:
+    """Endpoints of the Service that are not as many as replicas are ready, where slices are exported at all."""
+    exporter = replicas.exporter
+    slices = like("endpointslice", f"{literal(service)}-{metrics.SLICE_SUFFIX}")
+    found = exporter.select(metrics.SLICE_ENDPOINTS, slices, equal("ready", "true"))
+    pods = f"count by (namespace) (count by (namespace, targetref_name) ({found}))"
+    known = f"count({exporter.everywhere(metrics.SLICE)}) > 0"
+    endpoints = boxed(f"{pods}\nor on (namespace)\n0 * {replicas.wanted}")
+    differ = f"{endpoints}\n!= on (namespace)\n{boxed(replicas.ready)}"
+    return f"{boxed(differ)}\nand on ()\n({known})"
+
+
+def at_maximum(exporter: Exporter, name: str) -> str:
+    """An autoscaler that wants all it may: how many."""
+    scaler = equal("horizontalpodautoscaler", name)
+    wish = exporter.select(metrics.SCALER_WISH, scaler)
+    most = exporter.select(metrics.SCALER_MAXIMUM, scaler)
+    return f"max by (namespace) ({wish})\n>= on (namespace)\nmax by (namespace) ({most})"
+
+
+def blind(exporter: Exporter, name: str) -> str:
+    """An autoscaler that cannot read its metric."""
+    matchers = (
+        equal("horizontalpodautoscaler", name),
+        equal("condition", "ScalingActive"),
+        equal("status", "false"),
+    )
+    return f"max by (namespace) ({exporter.select(metrics.SCALER_CONDITION, *matchers)}) == 1"
