@@ -76,6 +76,7 @@ def test_a_sound_demand_has_no_findings(
         ("kueue-release-missing", {}, release(None)),
         ("kueue-too-old", {}, release("0.14.8")),
         ("kueue-ignores-sets", {}, kueue(lws_framework="off")),
+        ("kueue-ignores-sets", {"size": 1}, kueue(lws_framework="off")),
         ("flavor-too-large", {}, pool(node_labels={f"l{i}": "x" for i in range(8)})),
         ("cold-start-beyond-timeout", {"worst_cold_start": Seconds(1801)}, {}),
         ("cold-start-beyond-timeout", {}, kueue(wait_for_pods_ready=Seconds(1199))),
@@ -102,7 +103,7 @@ def test_what_kueue_would_refuse_or_leave_pending_is_found(
         ({}, release("0.15")),
         ({}, release("0.25")),
         ({}, kueue(lws_framework="unknown")),
-        ({"size": 1}, kueue(lws_framework="off")),
+        ({"size": 1, "runs_groups": False}, kueue(lws_framework="off")),
         ({}, pool(node_labels={f"l{i}": "x" for i in range(7)})),
         ({}, pool(node_labels={f"l{i}": "x" for i in range(9)}) | {"foundation": "queues"}),
         ({"worst_cold_start": Seconds(1800)}, {}),
@@ -347,6 +348,14 @@ def test_what_is_not_ours_is_a_prerequisite(
     assert len(found) == len(whats)
     assert all(each.what.startswith(what) for each, what in zip(found, whats, strict=True))
     assert all(each.check.startswith("kubectl ") and each.without for each in found)
+
+
+def test_replicas_of_one_pod_need_other_integrations(
+    make_cluster: MakeCluster, make_demand: MakeDemand
+) -> None:
+    demands = [make_demand(size=1, runs_groups=False)]
+    (integrations, _) = Kueue().prerequisites(demands, make_cluster())
+    assert "lists deployment and pod" in integrations.what
 
 
 def test_an_enabled_integration_needs_no_check(

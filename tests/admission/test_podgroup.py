@@ -51,6 +51,7 @@ def test_each_group_is_a_workload_that_neither_surges_nor_scales(make_cluster: M
         ("queue-reserved", {"queue": "root"}, {}),
         ("topology-level-unknown", {"placement": Placement("example.com/row", "preferred")}, {}),
         ("lws-provider-on", {}, {"lws_scheduler_provider": "volcano"}),
+        ("lws-provider-on", {"size": 1}, {"lws_scheduler_provider": "volcano"}),
         ("gang-waits-for-leader", {"startup_policy": "LeaderReady"}, {}),
         ("hypernodes-need-domains", {"placement": REQUIRED}, {}),
         ("topology-plugin-off", {"placement": REQUIRED}, {"pools": KNOWN, **plugins("gang")}),
@@ -76,6 +77,7 @@ def test_what_would_not_start_or_not_be_kept_is_found(
         ({}, {"lws_scheduler_provider": "unknown"}),
         ({"size": 1, "startup_policy": "LeaderReady"}, {}),
         ({"size": 1, "placement": REQUIRED}, {}),
+        ({"size": 1, "runs_groups": False}, {"lws_scheduler_provider": "volcano"}),
         ({"placement": REQUIRED}, {"pools": KNOWN, **plugins("gang", PLUGIN)}),
         ({"placement": REQUIRED}, {"pools": KNOWN}),
         ({"placement": REQUIRED}, {"foundation": "queues"}),
@@ -196,6 +198,7 @@ def test_the_tree_of_hyper_nodes_is_checked(
     ("demanded", "declared", "whats"),
     [
         ({}, {}, ["LWS's controller configuration names no", "Volcano Queue serving"]),
+        ({"size": 1, "runs_groups": False}, {}, ["Volcano Queue serving"]),
         ({"placement": REQUIRED}, {"lws_scheduler_provider": "none", "foundation": "all"},
          ["Volcano Queue serving", "Volcano's scheduler configuration"]),
         ({"placement": REQUIRED}, {"lws_scheduler_provider": "none", "foundation": "queues"} | plugins(PLUGIN),

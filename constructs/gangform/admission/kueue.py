@@ -103,6 +103,7 @@ class Kueue:
         yield from _release_faults(cluster)
         if has_group(demand):
             yield from _level_key_faults(demand)
+        if demand.runs_groups:
             yield from _framework_faults(cluster)
         yield from _flavor_faults(demand, cluster)
         yield from _ready_faults(demand, cluster)

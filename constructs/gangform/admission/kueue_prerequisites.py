@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gangform.admission.admission import Demand
-from gangform.admission.kueue_objects import flavor_labels, has_group
+from gangform.admission.kueue_objects import flavor_labels
 from gangform.apis import kueue as api
 from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
@@ -32,11 +32,18 @@ def own_prerequisites(demand: Demand, cluster: Cluster) -> Iterator[Prerequisite
 
 def shared_prerequisites(demands: Sequence[Demand], cluster: Cluster) -> Iterator[Prerequisite]:
     """What all demands of a cluster need, once each."""
-    if cluster.kueue.lws_framework == "unknown" and any(map(has_group, demands)):
+    sets = any(demand.runs_groups for demand in demands)
+    if sets and cluster.kueue.lws_framework == "unknown":
         yield Prerequisite(
             what=f"Kueue's configuration lists {api.LWS_FRAMEWORK} under integrations.frameworks",
             check=CONFIGURATION,
             without="groups start at once, unmanaged and outside every quota",
+        )
+    if any(not demand.runs_groups for demand in demands):
+        yield Prerequisite(
+            what="Kueue's configuration lists deployment and pod under integrations.frameworks",
+            check=CONFIGURATION,
+            without="replicas of one pod start at once, outside every quota",
         )
     pools = {demand.pool: demand for demand in sorted(demands, key=_by_pool)}
     for demand in pools.values():

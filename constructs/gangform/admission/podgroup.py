@@ -90,7 +90,7 @@ class VolcanoPodGroup:
         yield from queue_faults(demand)
         yield from reserved_queue_faults(demand, cluster)
         yield from level_faults(demand, cluster)
-        if lws_makes_groups(cluster):
+        if demand.runs_groups and lws_makes_groups(cluster):
             yield Finding(
                 code=PROVIDER_ON,
                 at=InputPath(("clusters", cluster.name, "lwsSchedulerProvider")),
@@ -130,7 +130,7 @@ class VolcanoPodGroup:
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """The provider's switch, open queues, the topology plugin, and HyperNodes that others make."""
         return (
-            *_provider_prerequisite(cluster),
+            *_provider_prerequisite(demands, cluster),
             *queue_prerequisites(demands, cluster),
             *_topology_prerequisites(demands, cluster),
         )
@@ -211,8 +211,8 @@ def _remarks(demand: Demand, cluster: Cluster) -> Iterator[str]:
             yield SOFT.format(level=placement.level)
 
 
-def _provider_prerequisite(cluster: Cluster) -> Iterator[Prerequisite]:
-    if lws_makes_groups(cluster) is None:
+def _provider_prerequisite(demands: Sequence[Demand], cluster: Cluster) -> Iterator[Prerequisite]:
+    if lws_makes_groups(cluster) is None and any(demand.runs_groups for demand in demands):
         yield Prerequisite(
             what="LWS's controller configuration names no gangSchedulingManagement.schedulerProvider",
             check="kubectl -n lws-system get configmap lws-manager-config -o yaml",
