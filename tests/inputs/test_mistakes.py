@@ -68,6 +68,13 @@ WRONG = [
         '"45m"',
     ),
     ("version: 1\n", "version: 2\n", "value-unknown", "version", "`version: 1`"),
+    (
+        "version: 1\n",
+        "version: 1\nmodels: []\n",
+        "key-unknown",
+        "models",
+        "profiles/models/NAME.yaml",
+    ),
     ("version: 1\n", "", "field-missing", "version", "`version: 1`"),
     (
         "model: deepseek-r1",

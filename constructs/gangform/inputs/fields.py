@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 from pydantic import BaseModel, JsonValue
 from pydantic.fields import FieldInfo
 
+from gangform.apis.keys import ZONE
 from gangform.inputs.base import LabelKey, Name, ObjectName
 from gangform.inputs.cluster import Cluster, Fleet
 from gangform.inputs.hardware import HardwareShape
@@ -88,7 +89,7 @@ _EXAMPLES: Mapping[str, str] = {
     "Serving.parallelism": "{tensor: 8, pipeline: 2}",
     "Serving.pool": "h100",
     "Taint.key": "nvidia.com/gpu",
-    "TopologyRequest.level": "topology.kubernetes.io/zone",
+    "TopologyRequest.level": ZONE,
 }
 
 
@@ -259,7 +260,7 @@ def _example(branch: Any) -> str:
     if set(get_args(Version)[1:]) & set(constraints):
         return '"0.10"'
     if set(get_args(LabelKey)[1:]) & set(constraints):
-        return "topology.kubernetes.io/zone"
+        return ZONE
     return {str: "some-text", int: "1", bool: "true", Decimal: "0.9"}.get(bare, "")
 
 

@@ -202,6 +202,8 @@ def _unknown_key(path: Path, root: Any) -> tuple[str, str]:
     if models and (len(path) == 1 or isinstance(path[-2], int)):
         owner = f"a {models[-1].__name__.lower()}"
     what = f"`{plain(key)}` is no field of {owner}"
+    if len(path) == 1 and key in ("models", "hardware"):
+        return what, f"move each to a file profiles/{key}/NAME.yaml beside the fleet file"
     near = nearest(key, known)
     if near:
         return what, f"did you mean `{near[0]}`? Otherwise remove the line"
