@@ -24,9 +24,10 @@ def main() -> None:
                 app, serving.name, serving=serving, cluster=cluster, library=loaded.library
             )
             plans.append(chart.bundle.plan)
-        if gangform.has_foundation(cluster, plans):
-            chart = cdk8s.Chart(app, "foundation")
-            gangform.ClusterFoundation(chart, "foundation", cluster=cluster, servings=plans)
+        chart = cdk8s.Chart(app, "foundation")
+        made = gangform.ClusterFoundation(chart, "foundation", cluster=cluster, servings=plans)
+        if not made.objects:
+            app.node.try_remove_child("foundation")
         app.synth()
 
 
