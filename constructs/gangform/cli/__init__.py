@@ -1,0 +1,1 @@
+"""The command line. Imports nothing heavy: each command loads what it needs when it runs."""

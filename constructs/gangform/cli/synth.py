@@ -1,0 +1,150 @@
+"""`gangform synth` and `gangform validate`: the same work, written or not."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gangform.cli.findings import as_data, refused, show, summary
+from gangform.cli.selection import Selection, fleet_file, select
+from gangform.cli.table import structured
+from gangform.cli.terminal import Progress, say, say_bytes, tell
+from gangform.findings import Finding, InputError, ordered
+
+if TYPE_CHECKING:
+    from gangform.publish import Differences, Outcome, Scope
+    from gangform.synth import Synthesis
+
+NOTHING = "nothing was written"
+_SHORT_RUN = 20
+"""Files that are made without a word about progress."""
+
+
+def synth(arguments: Namespace) -> int:
+    """Write the manifests, print them, or say whether those on disk are current."""
+    try:
+        chosen = select(arguments)
+    except InputError as error:
+        return refused(error, None, NOTHING)
+    spans = chosen.loaded.spans
+    try:
+        made = _synthesise(chosen)
+        show(made.findings, spans)
+        if arguments.stdout:
+            say_bytes(b"---\n".join(file.content for file in made.files))
+            return _counted(made.findings)
+        return _published(arguments, chosen, made)
+    except InputError as error:
+        return refused(error, spans, NOTHING)
+
+
+def validate(arguments: Namespace) -> int:
+    """Check everything that `synth` checks, and every profile beside the fleet file too."""
+    found: tuple[Finding, ...] = ()
+    spans = None
+    made = None
+    try:
+        chosen = select(arguments, whole_library=True)
+        spans = chosen.loaded.spans
+        made = _synthesise(chosen)
+        found = made.findings
+    except InputError as error:
+        found, spans = error.findings, getattr(error, "spans", spans)
+    if arguments.output in ("json", "yaml"):
+        data = {"valid": made is not None, "findings": as_data(found, spans)}
+        say(structured(data, arguments.output))
+    else:
+        show(found, spans)
+        if made is not None:
+            objects = sum(len(file.bundle.documents) for file in made.files)
+            say(
+                f"{fleet_file(arguments)} is valid: {_count(len(made.files), 'file')} "
+                f"with {_count(objects, 'object')} would be written"
+            )
+        if found:
+            tell(summary(found))
+    return 0 if made is not None else 1
+
+
+def _synthesise(chosen: Selection) -> Synthesis:
+    """Everything in memory.
+
+    Raises:
+        InputError: With all findings of the stage that failed, warnings among them.
+    """
+    from gangform.synth import plan_fleet, synthesise
+
+    loaded = chosen.loaded
+    progress = Progress(after=_SHORT_RUN)
+    try:
+        return synthesise(
+            loaded.fleet,
+            loaded.library,
+            clusters=chosen.clusters,
+            servings=chosen.servings,
+            progress=progress,
+        )
+    except InputError as error:
+        # Warnings stand beside the errors: who repairs one wants to see both.
+        plans = plan_fleet(loaded.fleet, loaded.library, clusters=chosen.clusters)
+        said = [finding for plan in plans for finding in plan.every_finding]
+        raise InputError(ordered([*error.findings, *said])) from None
+    finally:
+        progress.done()
+
+
+def _published(arguments: Namespace, chosen: Selection, made: Synthesis) -> int:
+    from gangform.publish import Scope, compare, publish
+
+    root = _output_folder(arguments)
+    scope = Scope(clusters=chosen.some_clusters, charts=frozenset(chosen.servings))
+    if arguments.check:
+        return _checked(compare(made.files, root, scope=scope), root, made.findings)
+    outcome = publish(made.files, root, scope=scope)
+    say(_said(outcome, root))
+    return _counted(made.findings)
+
+
+def _output_folder(arguments: Namespace) -> Path:
+    """As asked for, from here; else `dist` beside the fleet file, wherever in the repository this runs."""
+    asked: str | None = arguments.output_dir or os.environ.get("CDK8S_OUTDIR")
+    return Path(asked) if asked else fleet_file(arguments).parent / "dist"
+
+
+def _said(outcome: Outcome, root: Path) -> str:
+    parts = [
+        f"wrote {_count(len(outcome.written), 'file')}" if outcome.written else "",
+        f"removed {len(outcome.removed)}" if outcome.removed else "",
+        f"{len(outcome.unchanged)} unchanged" if outcome.unchanged else "",
+    ]
+    return f"{', '.join(part for part in parts if part) or 'no file to write'} in {root}"
+
+
+def _checked(differences: Differences, root: Path, findings: Sequence[Finding]) -> int:
+    for one in differences.stale:
+        say(one.unified(root) or f"{root / one.path}: left by a run that was killed")
+    if not differences.stale:
+        say(f"{root} is current: {_count(len(differences.unchanged), 'file')}")
+        return _counted(findings)
+    kinds = [one.kind for one in differences.stale]
+    counts = [
+        f"{kinds.count(kind)} {kind}"
+        for kind in ("changed", "missing", "leftover")
+        if kind in kinds
+    ]
+    stale = f"{root} is stale: {', '.join(counts)}; `gangform synth` brings it up to date"
+    tell("; ".join(part for part in (summary(findings), stale) if part))
+    return 1
+
+
+def _counted(findings: Sequence[Finding]) -> int:
+    if findings:
+        tell(summary(findings))
+    return 0
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
