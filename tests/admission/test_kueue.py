@@ -61,7 +61,7 @@ SOUND = Placement(RACK, "required")
 def test_a_sound_demand_has_no_findings(
     make_cluster: MakeCluster, make_demand: MakeDemand, codes: Codes
 ) -> None:
-    cluster = make_cluster(**kueue(lws_framework="on"))
+    cluster = make_cluster(**kueue(lws_framework="enabled"))
     assert codes(Kueue().check(make_demand(placement=SOUND), cluster)) == []
 
 
@@ -75,8 +75,8 @@ def test_a_sound_demand_has_no_findings(
          pool(levels=("e.com/" + "x" * 58,))),
         ("kueue-release-missing", {}, release(None)),
         ("kueue-too-old", {}, release("0.14.8")),
-        ("kueue-ignores-sets", {}, kueue(lws_framework="off")),
-        ("kueue-ignores-sets", {"size": 1}, kueue(lws_framework="off")),
+        ("kueue-ignores-sets", {}, kueue(lws_framework="disabled")),
+        ("kueue-ignores-sets", {"size": 1}, kueue(lws_framework="disabled")),
         ("flavor-too-large", {}, pool(node_labels={f"l{i}": "x" for i in range(8)})),
         ("cold-start-beyond-timeout", {"worst_cold_start": Seconds(1801)}, {}),
         ("cold-start-beyond-timeout", {}, kueue(wait_for_pods_ready=Seconds(1199))),
@@ -103,12 +103,12 @@ def test_what_kueue_would_refuse_or_leave_pending_is_found(
         ({}, release("0.15")),
         ({}, release("0.25")),
         ({}, kueue(lws_framework="unknown")),
-        ({"size": 1, "runs_groups": False}, kueue(lws_framework="off")),
+        ({"size": 1, "runs_groups": False}, kueue(lws_framework="disabled")),
         ({}, pool(node_labels={f"l{i}": "x" for i in range(7)})),
         ({}, pool(node_labels={f"l{i}": "x" for i in range(9)}) | {"foundation": "queues"}),
         ({"worst_cold_start": Seconds(1800)}, {}),
         ({"worst_cold_start": Seconds(9999)}, release("0.18")),
-        ({"worst_cold_start": Seconds(9999)}, kueue(wait_for_pods_ready="off")),
+        ({"worst_cold_start": Seconds(9999)}, kueue(wait_for_pods_ready="disabled")),
         ({"worst_cold_start": Seconds(9999)}, kueue(wait_for_pods_ready="unknown")),
     ],
 )  # fmt: skip
@@ -361,7 +361,7 @@ def test_replicas_of_one_pod_need_other_integrations(
 def test_an_enabled_integration_needs_no_check(
     make_cluster: MakeCluster, make_demand: MakeDemand
 ) -> None:
-    cluster = make_cluster(**kueue(lws_framework="on"))
+    cluster = make_cluster(**kueue(lws_framework="enabled"))
     assert [each.what for each in Kueue().prerequisites([make_demand()], cluster)] == [
         f"Every node of pool h100 carries the labels {BLOCK}, {RACK}, {HOST}"
     ]

@@ -251,7 +251,7 @@ def test_probes_are_the_leaders_and_a_worker_opens_nothing() -> None:
 
 
 def test_the_grace_period_holds_sleep_drain_and_margin() -> None:
-    known = Vllm().launch(ask(version="0.33.0"))
+    known = Vllm().launch(ask(version="0.33.0", pipeline=2))
     assert (known.leader.pre_stop, known.drain, known.grace) == (15, 60, 90)
     assert known.worker is not None
     assert known.worker.pre_stop == 75  # it outlives the leader's drain

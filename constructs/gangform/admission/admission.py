@@ -47,6 +47,8 @@ class Policy:
     """Each group is an object of its own."""
     longest_name: int | None
     """A bound of its own on the workload's name, for a one-digit highest index; one less for each further digit."""
+    exclusive: bool = False
+    """A required level is given to one group alone: as many domains are needed as groups (`lws §2d`)."""
     lws_provider: bool | None = None
     """Whether LWS's own gang provider must be on, or off; `None`: it does not matter."""
 
@@ -78,6 +80,8 @@ class Demand:
     worker: Resources
     """Requests of a worker pod."""
     placement: Placement | None
+    exclusive: bool = False
+    """Whether the backend keeps every other group out of a group's domain."""
     priority_class: str | None
     """WorkloadPriorityClass of Kueue."""
     pod_priority: str | None

@@ -187,12 +187,13 @@ def _level_key_faults(demand: Demand) -> Iterator[Finding]:
 
 
 def _framework_faults(cluster: Cluster) -> Iterator[Finding]:
-    if cluster.kueue.lws_framework == "off":
+    if cluster.kueue.lws_framework == "disabled":
         yield Finding(
             code=SETS_IGNORED,
             at=InputPath(("clusters", cluster.name, "kueue", "lwsFramework")),
             what=f"Kueue's integration {api.LWS_FRAMEWORK} is off: groups would start outside every quota",
-            fix=f"list {api.LWS_FRAMEWORK} under integrations.frameworks of Kueue's configuration, then declare `on`",
+            fix=f"list {api.LWS_FRAMEWORK} under integrations.frameworks of Kueue's configuration, then declare "
+            "`lwsFramework: enabled`",
         )
 
 

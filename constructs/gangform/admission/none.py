@@ -45,6 +45,7 @@ class Nobody:
             scales=True,
             one_workload_per_group=False,
             longest_name=None,
+            exclusive=True,
         )
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:

@@ -113,7 +113,13 @@ class VolcanoPodGroup:
         yield from hyper_node_faults(demands, cluster)
 
     def stamp(self, demand: Demand, cluster: Cluster) -> Stamp:
-        """The group's name on every pod, and its PodGroup under the same name as the workload."""
+        """The group's name on every pod, and its PodGroup under the same name as the workload.
+
+        A replica of one pod needs none: Volcano makes its group, and reads the queue from the pod (`volcano §1.4`).
+        """
+        if not demand.runs_groups:
+            queue = {api.QUEUE_NAME: demand.queue} if demand.queue else {}
+            return Stamp(pod_annotations=queue, scheduler=api.SCHEDULER)
         return Stamp(
             pod_annotations={api.GROUP_NAME: demand.workload},
             scheduler=api.SCHEDULER,

@@ -19,7 +19,7 @@ from gangform.inputs.model import ModelProfile
 from gangform.inputs.serving import Serving, Version
 from gangform.units import Seconds
 
-Switch = Literal["on", "off", "unknown"]
+Switch = Literal["enabled", "disabled", "unknown"]
 """A setting of the cluster that our output relies on."""
 
 
@@ -85,9 +85,9 @@ class KueueSettings(Model):
     """Kueue's configuration, as far as our output relies on it."""
 
     lws_framework: Switch = "unknown"
-    """Whether the LeaderWorkerSet integration is enabled; off means groups run outside quota, silently."""
-    wait_for_pods_ready: Seconds | Literal["off", "unknown"] | None = None
-    """Timeout from admission to ready; `None` means the release's default (off up to 0.18, 30m from 0.19)."""
+    """Whether the LeaderWorkerSet integration is on; disabled means groups run outside quota, silently."""
+    wait_for_pods_ready: Seconds | Literal["disabled", "unknown"] | None = None
+    """Timeout from admission to ready; `None` means the release's default (disabled up to 0.18, 30m from 0.19)."""
     quota: dict[str, dict[str, str]] | None = None
     """Nominal quota of existing ClusterQueues' flavors: flavor → resource → amount, where `foundation: existing`."""
 

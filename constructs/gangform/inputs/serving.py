@@ -27,7 +27,7 @@ def _version(value: object) -> object:
         raise PydanticCustomError(
             "version-unquoted",
             'a version without quotes is a number: YAML reads {written} as {value}; write "{written}"',
-            {"written": written or str(value), "value": f"{value:g}" if value else str(value)},
+            {"written": written or str(value), "value": f"{float(value):g}"},
         )
     if isinstance(value, str):
         try:
@@ -328,7 +328,7 @@ class Serving(Model):
     @classmethod
     def _restart_word(cls, value: Any) -> Any:
         word = {
-            "Default": "the server stores `Default` as `None`, so every diff tool would report drift; write None",
+            "Default": "the server stores it as `None`, so every diff tool would report drift; write None",
             "RecreateGroupOnHostFailure": "no release of LeaderWorkerSet has it; write RecreateGroupAfterStart, "
             "which rebuilds the group after a lost node too",
         }.get(value if isinstance(value, str) else "")

@@ -25,6 +25,12 @@ NAMES_CLASH = declare(
     Severity.BREAKS,
     "observability §1.2; lws §1",
 )
+POOLS_ALIKE = declare(
+    "pools-not-told-apart",
+    "Two pools whose labels do not contradict each other count the same nodes twice",
+    Severity.BREAKS,
+    "kueue §1.3; design §3 Cluster",
+)
 SURGES_COMPETE = declare(
     "surges-compete",
     "Surges of several servings at once deadlock where no gang scheduler holds a partial group back",
@@ -95,6 +101,7 @@ def plan_cluster(
         cluster,
     )
     found += placement.check(pools, demands, cluster)
+    found += _alike(cluster, demands)
     found += _clashes(servings)
     found += _surges(cluster, servings)
     return ClusterPlan(
@@ -106,6 +113,31 @@ def plan_cluster(
         prerequisites=tuple(dict.fromkeys(needs)),
         findings=ordered(found),
     )
+
+
+def _alike(cluster: Cluster, demands: Sequence[Demand]) -> Iterator[Finding]:
+    """Pools in use whose nodes no label tells apart."""
+    labels: dict[str, dict[str, str]] = {}
+    for demand in demands:
+        gpu = demand.hardware.gpu
+        own = cluster.pools[demand.pool].node_labels
+        labels[demand.pool] = {gpu.product_label: gpu.product, **own}
+    names = sorted(labels)
+    for position, name in enumerate(names):
+        for other in names[position + 1 :]:
+            shared = set(labels[name]) & set(labels[other])
+            if any(labels[name][key] != labels[other][key] for key in shared):
+                continue
+            yield Finding(
+                code=POOLS_ALIKE,
+                at=InputPath(("clusters", cluster.name, "pools", other)),
+                what=f"pools {name} and {other} select nodes by "
+                + " and by ".join(
+                    ", ".join(f"{key}={value}" for key, value in sorted(labels[each].items()))
+                    for each in (name, other)
+                ),
+                fix="give both a `nodeLabels` entry with one key and different values",
+            )
 
 
 def _clashes(servings: Sequence[ServingPlan]) -> Iterator[Finding]:

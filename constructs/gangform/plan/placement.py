@@ -76,12 +76,6 @@ def needed(pods: int, per_node: int) -> int:
     return -(-pods // per_node)
 
 
-@formula("sum over domains of floor(free pods / group size)", source="design §4 Topology; lab E4")
-def places(free: Sequence[int], size: int) -> int:
-    """Whole groups that fit domains with so many free pod places each."""
-    return sum(pods // size for pods in free)
-
-
 def per_node(demand: Demand) -> int:
     """Pods of a demand that one node takes, by GPUs."""
     gpus = demand.leader[demand.hardware.gpu.resource]
@@ -121,7 +115,7 @@ def _pack(pool: Pool, demands: Sequence[Demand]) -> Iterator[Packing]:
             depth = levels.index(demand.placement.level) + 1
             count = demand.groups if part == "wanted" else demand.extra
             for _ in range(count):
-                if not _take(free, depth, demand.size):
+                if not _take(free, depth, demand):
                     break
                 placed[demand.workload] += 1
     for demand in demands:
@@ -139,21 +133,26 @@ def _pack(pool: Pool, demands: Sequence[Demand]) -> Iterator[Packing]:
         )
 
 
-def _take(free: dict[tuple[str, ...], int], depth: int, size: int) -> bool:
-    """Take a group's nodes from the fullest domain that still holds one whole; `False` where none does."""
+def _take(free: dict[tuple[str, ...], int], depth: int, demand: Demand) -> bool:
+    """Take a group's nodes from the fullest domain that still holds one whole; `False` where none does.
+
+    A backend that keeps other groups out of the domain takes all of it.
+    """
+    nodes = needed(demand.size, per_node(demand))
     domains: dict[tuple[str, ...], int] = {}
-    for at, nodes in free.items():
-        domains[at[:depth]] = domains.get(at[:depth], 0) + nodes
-    fitting = sorted((nodes, at) for at, nodes in domains.items() if nodes >= size)
+    for at, left in free.items():
+        domains[at[:depth]] = domains.get(at[:depth], 0) + left
+    fitting = sorted((left, at) for at, left in domains.items() if left >= nodes)
     if not fitting:
         return False
-    chosen = fitting[0][1]
-    left = size
+    rest, chosen = fitting[0]
+    if not demand.exclusive:
+        rest = nodes
     for at in sorted(free):
         if at[:depth] == chosen:
-            taken = min(left, free[at])
+            taken = min(rest, free[at])
             free[at] -= taken
-            left -= taken
+            rest -= taken
     return True
 
 

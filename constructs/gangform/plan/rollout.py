@@ -72,6 +72,12 @@ CANARY_FORM = declare(
     Severity.BREAKS,
     "lws §3",
 )
+NOT_STAGED = declare(
+    "rollout-not-staged",
+    "Where each group is an object of its own, a change in Git reaches all of them at once",
+    Severity.DEGRADES,
+    "design §3; lab E8",
+)
 NEVER_REPAIRS = declare(
     "rollout-never-repairs",
     "Before LeaderWorkerSet 0.7 a rollout with no unavailable group never starts while no group is ready",
@@ -187,10 +193,14 @@ def check(
     policy: Policy,
     form: Form,
     replicas: int,
+    staged: bool | None,
     lws: Release | None,
     at: Path,
 ) -> Iterator[Finding]:
-    """Whether the rollout moves, ends, and keeps serving."""
+    """Whether the rollout moves, ends, and keeps serving.
+
+    `staged`: whether something holds back the next group where each is an object of its own; `None` where it is not.
+    """
     here = InputPath((*at, "rollout"))
     pair = f"maxSurge {plan.max_surge}, maxUnavailable {plan.max_unavailable}"
     seen = {"maxSurge": str(plan.max_surge), "maxUnavailable": str(plan.max_unavailable)}
@@ -250,6 +260,15 @@ def check(
             what=f"{pair} under LeaderWorkerSet {lws}: with no group ready, 1 step waits for ever",
             fix="delete the leaders of the broken groups, or upgrade to 0.7",
             seen=seen,
+        )
+    if staged is False and replicas > 1:
+        names = f"{serving.name}-0 … {serving.name}-{replicas - 1}"
+        yield Finding(
+            code=NOT_STAGED,
+            at=here,
+            what=f"{names} are {replicas} sets: applied together, a change takes all groups down at once",
+            fix=f"apply one set after another, each followed by `kubectl wait -n {serving.namespace} "
+            f"--for=condition=Available lws/{serving.name}-0`, or use `gitops: argocd`, which gives each a wave",
         )
     yield from _canary(serving, replicas, form, (*at, "rollout", "canaryGroups"))
 

@@ -186,8 +186,8 @@ class _Composer:
             serving,
             policy=self.policy,
             form=self.form,
-            replicas=1 if self.apart else serving.lowest_groups,
-            highest=1 if self.apart else serving.highest_groups,
+            replicas=serving.lowest_groups,
+            highest=serving.highest_groups,
             grace=self.launch.grace,
             cold_start=self.startup.cold_start,
         )
@@ -265,6 +265,7 @@ class _Composer:
             leader=self.pods.requests,
             worker=self.pods.requests,
             placement=placement_of(serving, self.found.pool, self.split.size),
+            exclusive=self.policy.exclusive,
             priority_class=serving.admission.priority_class,
             pod_priority=serving.pods.priority_class_name,
             startup_policy=serving.startup_policy,
@@ -326,7 +327,8 @@ class _Composer:
             serving=serving,
             policy=self.policy,
             form=self.form,
-            replicas=1 if self.apart else serving.lowest_groups,
+            replicas=serving.lowest_groups,
+            staged=self.cluster.gitops == "argocd" if self.apart else None,
             lws=self.lws,
             at=at,
         )
