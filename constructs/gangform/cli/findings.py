@@ -4,9 +4,9 @@
       --> gangform.yaml:14: servings[0].parallelism.tensor
       fix: use tensor 4 or 8
 
-For machines each is an object: `code`, `severity` (`error`, `warning`, `note`), `what`, `fix`, `file`, `line`, `column`,
-`path` (in the file, or in the object), `object` (`Kind/namespace/name`), `seen` (the values). A key whose value is not
-known is left out.
+For machines each is an object: `code`, `severity` (`error`, `warning`, `note`), `what`, `fix`, `file`, `line`,
+`column`, `path` (in the file, or in the object), `object` (`Kind/namespace/name`), `seen` (the values). A key whose
+value is not known is left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The parser, and how every command ends: 0 done, also with warnings; 1 an error or stale output; 2 wrongly called;
+"""The parser, and how every command ends.
+
+0 done, also with warnings; 1 an error in the inputs, or output that is not current; 2 wrongly called;
 3 the machine is not able; 70 a fault in gangform; 130 interrupted.
 
 Nothing heavy is imported here: a command's module is loaded when the command runs, so help and completion are quick.

@@ -15,7 +15,7 @@ from gangform.cli.terminal import Progress, say, say_bytes, tell
 from gangform.findings import Finding, InputError, ordered
 
 if TYPE_CHECKING:
-    from gangform.publish import Differences, Outcome, Scope
+    from gangform.publish import Differences, Outcome
     from gangform.synth import Synthesis
 
 NOTHING = "nothing was written"
