@@ -20,13 +20,15 @@ def main() -> None:
         app = cdk8s.App(outdir=str(OUT / cluster.name))
         plans = []
         for serving in loaded.fleet.servings_of(cluster):
-            chart = gangform.InferenceChart(
+            made = gangform.InferenceChart(
                 app, serving.name, serving=serving, cluster=cluster, library=loaded.library
             )
-            plans.append(chart.bundle.plan)
+            plans.append(made.bundle.plan)
         chart = cdk8s.Chart(app, "foundation")
-        made = gangform.ClusterFoundation(chart, "foundation", cluster=cluster, servings=plans)
-        if not made.objects:
+        foundation = gangform.ClusterFoundation(
+            chart, "foundation", cluster=cluster, servings=plans
+        )
+        if not foundation.objects:
             app.node.try_remove_child("foundation")
         app.synth()
 

@@ -28,7 +28,15 @@ from gangform.findings import (
 )
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.serving import Patch
-from gangform.manifests import access, apps, autoscaling, disruption, leaderworkerset, monitoring, traffic
+from gangform.manifests import (
+    access,
+    apps,
+    autoscaling,
+    disruption,
+    leaderworkerset,
+    monitoring,
+    traffic,
+)
 from gangform.manifests.ownership import owner
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.identity import OWNER
@@ -169,7 +177,7 @@ def _finish(document: Document, gitops: str) -> Document:
     if gitops == "argocd":
         metadata = mapping(manifest, "metadata")
         own = {
-            **argocd.annotations(document.kind, document.wave),
+            **argocd.marks(document.kind, document.wave),
             **mapping(metadata, "annotations"),
         }
         manifest = {**manifest, "metadata": {**metadata, "annotations": own}}
@@ -252,7 +260,9 @@ def _over_plan(document: Document, path: Path, name: str, at: InputPath) -> Find
     )
 
 
-def judge_bundles(bundles: Sequence[Bundle], cluster: Cluster, *, complete: bool = True) -> tuple[Finding, ...]:
+def judge_bundles(
+    bundles: Sequence[Bundle], cluster: Cluster, *, complete: bool = True
+) -> tuple[Finding, ...]:
     """What the rules say about the documents of one cluster, translated to inputs where the user wrote them."""
     documents = Documents(document for each in bundles for document in each.documents)
     context = Context(
@@ -293,13 +303,19 @@ def _translate(finding: Finding, owners: Mapping[Key, Bundle]) -> Finding:
         if isinstance(each.plan, ServingPlan) and (place := _extension(each.plan, at.path)):
             return replace(finding, at=InputPath(place))
     if finding.breaks:
-        return replace(finding, fix=f"{finding.fix}; nothing in the inputs says so: a fault in gangform")
+        return replace(
+            finding, fix=f"{finding.fix}; nothing in the inputs says so: a fault in gangform"
+        )
     return finding
 
 
 def _extension(plan: ServingPlan, path: Path) -> Path | None:
     """The pod field of the inputs that a place in a template comes from."""
-    names = {"initContainers": "initContainers", "affinity": "affinity", "securityContext": "securityContext"}
+    names = {
+        "initContainers": "initContainers",
+        "affinity": "affinity",
+        "securityContext": "securityContext",
+    }
     for position, part in enumerate(path[:-1]):
         index = path[position + 1]
         if part == "containers" and isinstance(index, int) and index:

@@ -1,7 +1,7 @@
 """Real cdk8s constructs over the same documents that the command line writes. Only this module imports cdk8s.
 
-One `ApiObject` a document, its body in one patch: what cdk8s' own escape hatches change afterwards comes after ours, and
-the rules judge what will be written. cdk8s runs in Node; where there is none, importing this module says what to do.
+One `ApiObject` a document, its body in one patch: what cdk8s' own escape hatches change afterwards comes after ours,
+and the rules judge what will be written. cdk8s runs in Node; where there is none, importing this says what to do.
 """
 
 from __future__ import annotations
@@ -109,8 +109,7 @@ class InferenceBundle(_Objects):
     @property
     def workload(self) -> ApiObject:
         """The LeaderWorkerSet or Deployment; the first one where each group is an object of its own."""
-        made: ApiObject = self.node.find_child("Default")
-        return made
+        return ApiObject.of(self)
 
 
 class ClusterFoundation(_Objects):

@@ -66,7 +66,7 @@ def declare(id: str, title: str, severity: Severity, source: str) -> Code:
 
 
 class InputPath(NamedTuple):
-    """A place in the inputs: `("servings", "r1", "parallelism", "tensor")`. List entries go by name where they have one."""
+    """A place in the inputs: `("servings", "r1", "parallelism", "tensor")`. Entries go by name where they have one."""
 
     path: Path
 
@@ -150,10 +150,11 @@ class EnvironmentFault(GangformError):
 def brief(finding: Finding) -> str:
     """A finding without its file: for exceptions and for construct validation."""
     at = finding.at
-    if isinstance(at, InputPath):
-        place = show_path(at.path)
-    else:
-        place = f"{at.kind}/{at.name} {show_path(at.path)}".rstrip()
+    place = (
+        show_path(at.path)
+        if isinstance(at, InputPath)
+        else f"{at.kind}/{at.name} {show_path(at.path)}".rstrip()
+    )
     word = finding.code.severity.word
     return f"{word}[{finding.code.id}]: {finding.what}\n  --> {place}\n  fix: {finding.fix}"
 

@@ -106,7 +106,9 @@ class _Unit(int):
         raise NotImplementedError(cls.__name__)
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: type[Any], handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(
+        cls, source: type[Any], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
         """Accept the type itself or a text; never a bare number, which would hide its unit."""
         from pydantic_core import PydanticCustomError, core_schema
 
@@ -117,7 +119,9 @@ class _Unit(int):
                 try:
                     return cls.parse(value)
                 except UnitError as error:
-                    raise PydanticCustomError("not-a-quantity", "{text}", {"text": str(error)}) from None
+                    raise PydanticCustomError(
+                        "not-a-quantity", "{text}", {"text": str(error)}
+                    ) from None
             message = "{text}"
             text = f"`{value}` has no unit: write it as text such as {cls.example}"
             raise PydanticCustomError("unit-missing", message, {"text": text})
@@ -127,7 +131,9 @@ class _Unit(int):
         )
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
         """A text with the pattern of the unit."""
         return {"type": "string", "pattern": cls.pattern, "examples": [cls.example]}
 

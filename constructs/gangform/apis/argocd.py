@@ -48,8 +48,8 @@ def wave(kind: str) -> int:
     return WAVES.get(kind, 0)
 
 
-def annotations(kind: str, position: int) -> dict[str, str]:
-    """Sync wave and sync options of an object.
+def marks(kind: str, position: int) -> dict[str, str]:
+    """Annotations of an object: sync wave and sync options.
 
     A kind whose CRD another application installs skips the dry run while it is missing, else the sync fails before
     anything is applied. A workload is pruned and deleted only after somebody confirmed it: a rename is a deletion of

@@ -50,7 +50,7 @@ class Selectors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendezvous:
-    """How a container learns its place, as text for arguments: `$(LWS_LEADER_ADDRESS)`, …"""
+    """How a container learns its place, as text for arguments: `$(LWS_LEADER_ADDRESS)` and the like."""
 
     address: str
     rank: str
@@ -132,4 +132,3 @@ class Form(Protocol):
     def read(self, document: Document) -> Iterator[GroupView]:
         """The group sets of a document of this kind. Never raises on bad content."""
         ...
-

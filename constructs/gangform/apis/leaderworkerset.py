@@ -15,6 +15,8 @@ from gangform.documents.document import Document, dig, mapping, text, whole
 API_VERSION = "leaderworkerset.x-k8s.io/v1"
 GROUP = "leaderworkerset.x-k8s.io"
 KIND = "LeaderWorkerSet"
+DEFINITION = f"leaderworkersets.{GROUP}"
+"""Name of the CustomResourceDefinition."""
 
 PREFIX = "leaderworkerset.sigs.k8s.io/"
 NAME = PREFIX + "name"
@@ -121,8 +123,8 @@ class LeaderWorkerSetForm:
         size = whole(spec, "leaderWorkerTemplate", "size") or 1
         name = text(manifest, "metadata", "name")
         base = ("spec", "leaderWorkerTemplate")
-        own = base + ("leaderTemplate",)
-        shared = base + ("workerTemplate",)
+        own = (*base, "leaderTemplate")
+        shared = (*base, "workerTemplate")
         has_leader = isinstance(dig(manifest, *own), Mapping)
         rolling = mapping(spec, "rolloutStrategy", "rollingUpdateConfiguration")
 
@@ -137,11 +139,10 @@ class LeaderWorkerSetForm:
             never: dict[str, str] = {}
             if role == "leader":
                 labels[WORKER_INDEX] = LEADER_INDEX
-            elif role == "worker":
+            elif WORKER_INDEX not in labels:
                 # A label of the template wins over the controller's own (lab E9): such workers look like leaders.
-                if WORKER_INDEX not in labels:
-                    varying = varying | {WORKER_INDEX}
-                    never = {WORKER_INDEX: LEADER_INDEX}
+                varying = varying | {WORKER_INDEX}
+                never = {WORKER_INDEX: LEADER_INDEX}
             return PodView(
                 document=document,
                 path=path,

@@ -29,7 +29,9 @@ class Release(NamedTuple):
         """
         plain = text.strip().removeprefix("v").split("-")[0].split("+")[0]
         parts = plain.split(".")
-        if not 2 <= len(parts) <= 4 or not all(part.isdecimal() and part.isascii() for part in parts):
+        if not 2 <= len(parts) <= 4 or not all(
+            part.isdecimal() and part.isascii() for part in parts
+        ):
             raise ValueError(f'`{text}` is not a version such as "0.10" or "1.36.3"')
         numbers = [int(part) for part in parts[:3]]
         return cls(*numbers)

@@ -12,7 +12,7 @@ from typing import NamedTuple, Union
 
 from gangform.findings import Path
 
-Node = Union[Mapping[str, "Node"], Sequence["Node"], str, int, bool]
+Node = Union[Mapping[str, "Node"], Sequence["Node"], str, int, bool]  # noqa: UP007  names itself, on 3.11
 """A value inside a manifest. Covariant and read-only, so that builders need no casts."""
 
 Manifest = Mapping[str, Node]

@@ -13,6 +13,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from gangform.apis.keys import ZONE
+
 _LABEL = re.compile(r"^[a-z]([-a-z0-9]*[a-z0-9])?$")
 _SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
 _LABEL_KEY = re.compile(
@@ -62,8 +64,8 @@ def _label_key(value: str) -> str:
     if not _LABEL_KEY.match(value):
         raise PydanticCustomError(
             "name-invalid",
-            "`{value}` is not a label key such as topology.kubernetes.io/zone",
-            {"value": value},
+            "`{value}` is not a label key such as {example}",
+            {"value": value, "example": ZONE},
         )
     return value
 

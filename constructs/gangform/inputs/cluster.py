@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
+from gangform.apis.keys import HOSTNAME
 from gangform.apis.versions import Release, Versions
 from gangform.inputs.base import Count, LabelKey, Model, Name, Natural, ObjectName
 from gangform.inputs.hardware import HardwareShape
@@ -71,12 +72,11 @@ class Pool(Model):
     @field_validator("levels")
     @classmethod
     def _host_last(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        host = "kubernetes.io/hostname"
-        if len(set(value)) != len(value) or host in value[:-1]:
+        if len(set(value)) != len(value) or HOSTNAME in value[:-1]:
             raise PydanticCustomError(
                 "levels-order",
                 "levels are {levels}; each stands once, and {host} last",
-                {"levels": ", ".join(value), "host": host},
+                {"levels": ", ".join(value), "host": HOSTNAME},
             )
         return value
 

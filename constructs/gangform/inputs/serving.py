@@ -105,7 +105,9 @@ class Autoscaling(Model):
     def _ordered(self) -> Autoscaling:
         if self.max < self.min:
             raise PydanticCustomError(
-                "autoscaling-bounds", "max {max} is below min {min}", {"max": self.max, "min": self.min}
+                "autoscaling-bounds",
+                "max {max} is below min {min}",
+                {"max": self.max, "min": self.min},
             )
         return self
 
@@ -233,7 +235,7 @@ class Resources(Model):
 
 
 class Pods(Model):
-    """Fields of the pods that we have no opinion on; the same on leader and workers, since they are scheduled as one."""
+    """Fields of the pods that we have no opinion on, alike on leader and workers, since they are scheduled as one."""
 
     resources: Resources = Resources()
     image_pull_secrets: tuple[ObjectName, ...] = Field(default=(), strict=False)
@@ -304,7 +306,9 @@ class Serving(Model):
     served_model_name: str | None = None
     """What clients call it; `None` means the profile's name."""
     rollout: Rollout = Rollout()
-    restart_policy: Literal["RecreateGroupAfterStart", "RecreateGroupOnPodRestart", "None"] | None = None
+    restart_policy: (
+        Literal["RecreateGroupAfterStart", "RecreateGroupOnPodRestart", "None"] | None
+    ) = None
     """`None` (absent) is derived: a lost pod rebuilds its group."""
     startup_policy: Literal["LeaderCreated", "LeaderReady"] = "LeaderCreated"
     disruption: Disruption = Disruption()

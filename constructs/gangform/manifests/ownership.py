@@ -6,6 +6,7 @@ the bundle behind, so it is refused with the name of the input.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 
@@ -25,7 +26,10 @@ _OWNED: tuple[tuple[str, str], ...] = (
     (r"spec/rolloutStrategy(/.*)?", "rollout"),
     (r"spec/strategy(/.*)?", "rollout"),
     (rf"{_TEMPLATE}/spec/schedulerName", "admission.backend"),
-    (rf"{_TEMPLATE}/spec/containers/0/(name|command|args)(/.*)?", "engine.args, parallelism or context"),
+    (
+        rf"{_TEMPLATE}/spec/containers/0/(name|command|args)(/.*)?",
+        "engine.args, parallelism or context",
+    ),
 )
 
 
@@ -37,7 +41,10 @@ def owner(plan: ServingPlan, path: Path) -> str | None:
             return name
     role = plan.lead
     resource = role.hardware.gpu.resource
-    if re.fullmatch(rf"{_TEMPLATE}/spec/containers/0/resources/.*", spelled) and path[-1] == resource:
+    if (
+        re.fullmatch(rf"{_TEMPLATE}/spec/containers/0/resources/.*", spelled)
+        and path[-1] == resource
+    ):
         return "parallelism"
     if _under(path, "labels", role.identity.pod_labels):
         return "name"
@@ -50,6 +57,6 @@ def owner(plan: ServingPlan, path: Path) -> str | None:
 
 
 def _under(path: Path, parent: str, keys: Iterable[str]) -> bool:
-    pairs = zip(path, path[1:], strict=False)
+    pairs = itertools.pairwise(path)
     wanted = set(keys)
     return any(here == parent and key in wanted for here, key in pairs)

@@ -71,7 +71,6 @@ def spec(role: RolePlan, process: Process) -> Manifest:
     return made
 
 
-
 def container(role: RolePlan, process: Process) -> Manifest:
     """The engine's container."""
     pods, launch = role.pods, role.launch
@@ -95,7 +94,9 @@ def container(role: RolePlan, process: Process) -> Manifest:
         if asked is not None:
             made[name] = probe(asked)
     if process.pre_stop:
-        made["lifecycle"] = {"preStop": {"exec": {"command": ["sleep", f"{plain(process.pre_stop)}"]}}}
+        made["lifecycle"] = {
+            "preStop": {"exec": {"command": ["sleep", f"{plain(process.pre_stop)}"]}}
+        }
     context: dict[str, Node] = {"allowPrivilegeEscalation": pods.privilege_escalation}
     if pods.capabilities:
         context["capabilities"] = {"add": list(pods.capabilities)}
@@ -138,7 +139,10 @@ def volume(one: Volume) -> Manifest:
                 claim["readOnly"] = True
             return {"name": one.name, "persistentVolumeClaim": claim}
         case "host":
-            return {"name": one.name, "hostPath": {"path": one.reference or "", "type": "Directory"}}
+            return {
+                "name": one.name,
+                "hostPath": {"path": one.reference or "", "type": "Directory"},
+            }
         case "ephemeral":
             claimed = {"volumeClaimTemplate": {"spec": claim_spec(one)}}
             return {"name": one.name, "ephemeral": claimed}

@@ -7,15 +7,17 @@ with a command that shows it, and with what happens without.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 from gangform.apis.argocd import HEALTH_CHECK, HEALTH_KEY
 from gangform.apis.core import CORE, SCHEDULING
 from gangform.apis.forms import Form
-from gangform.documents.document import Key, Node, dig, sequence, text
+from gangform.apis.keys import EXTERNAL_METRICS, STORAGE
+from gangform.apis.leaderworkerset import DEFINITION
+from gangform.documents.document import Key, Node, dig, text
 from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.serving import Serving
-from gangform.plan.pods import CONTAINER
 
 _SOURCES = (
     ("Secret", ("secret", "secretName")),
@@ -52,9 +54,9 @@ def derive(serving: Serving, *, pods_have_account: bool) -> list[Key]:
     if pods.priority_class_name is not None:
         found.append(("PriorityClass", pods.priority_class_name))
     found += _named(list(pods.volumes), _SOURCES)
-    variables: list[Node] = [*pods.env]  # type: ignore[list-item]
+    variables: list[object] = list(pods.env)
     for container in (*pods.init_containers, *pods.sidecars):
-        variables += sequence(container, "env")  # type: ignore[arg-type]
+        variables += cast(list[object], container.get("env") or [])
     found += _named(variables, _VARIABLES)
     return list(dict.fromkeys(_key(kind, space, name) for kind, name in found))
 
@@ -64,8 +66,9 @@ def _named(
 ) -> Iterator[tuple[str, str]]:
     for entry in entries:
         for kind, path in places:
-            optional = dig(entry, *path[:-1], "optional") is True  # type: ignore[arg-type]
-            name = text(entry, *path)  # type: ignore[arg-type]
+            node = cast(Node, entry)
+            optional = dig(node, *path[:-1], "optional") is True
+            name = text(node, *path)
             if name and not optional:
                 yield kind, name
 
@@ -74,7 +77,7 @@ def _key(kind: str, namespace: str, name: str) -> Key:
     if kind == "PriorityClass":
         return Key(SCHEDULING.rpartition("/")[0], kind, "", name)
     if kind == "StorageClass":
-        return Key("storage.k8s.io", kind, "", name)
+        return Key(STORAGE.rpartition("/")[0], kind, "", name)
     return Key(CORE.rpartition("/")[0], kind, namespace, name)
 
 
@@ -113,12 +116,14 @@ def platform(
     if form.can.runs_groups:
         yield Prerequisite(
             what=f"LeaderWorkerSet {cluster.versions.lws} with its webhook",
-            check="kubectl get crd leaderworkersets.leaderworkerset.x-k8s.io && "
+            check=f"kubectl get crd {DEFINITION} && "
             "kubectl get deploy -n lws-system lws-controller-manager",
             without="the set is refused, or exists and makes no pods",
         )
     if cluster.monitoring.enabled:
-        labels = ",".join(f"{key}={value}" for key, value in sorted(cluster.monitoring.labels.items()))
+        labels = ",".join(
+            f"{key}={value}" for key, value in sorted(cluster.monitoring.labels.items())
+        )
         chosen = f"selects {labels}" if labels else "selects rules without labels of their own"
         yield Prerequisite(
             what=f"Prometheus operator whose Prometheus {chosen}, and kube-state-metrics",
@@ -128,12 +133,12 @@ def platform(
     if serving.autoscaling is not None:
         yield Prerequisite(
             what="an adapter that serves the external metric of the autoscaler",
-            check="kubectl get --raw /apis/external.metrics.k8s.io/v1beta1",
+            check=f"kubectl get --raw /apis/{EXTERNAL_METRICS}",
             without="the autoscaler holds its number and says FailedGetExternalMetric",
         )
     if staged and cluster.gitops == "argocd":
         yield Prerequisite(
             what=f"Argo CD health check for LeaderWorkerSet under {HEALTH_KEY} in argocd-cm:\n{HEALTH_CHECK}",
-            check=f"kubectl get cm -n argocd argocd-cm -o jsonpath='{{.data.{HEALTH_KEY.replace('.', chr(92) + '.')}}}'",
+            check="kubectl get configmap -n argocd argocd-cm -o yaml | grep -A3 leaderworkerset",
             without="Argo CD does not wait between waves, and a change takes all groups down at once",
         )

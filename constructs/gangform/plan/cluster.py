@@ -71,7 +71,9 @@ class ClusterPlan:
 
 def by_backend(servings: Sequence[ServingPlan]) -> tuple[tuple[str, tuple[Demand, ...]], ...]:
     """Demands by backend, in the order of the names."""
-    pairs = [(plan.serving.admission.backend, demand) for plan in servings for demand in plan.demands]
+    pairs = [
+        (plan.serving.admission.backend, demand) for plan in servings for demand in plan.demands
+    ]
     order = sorted(pairs, key=lambda pair: (pair[0], pair[1].workload))
     return tuple(
         (name, tuple(demand for _, demand in group))
@@ -94,10 +96,7 @@ def plan_cluster(
         needs += backend(name).prerequisites(asked, cluster)
         found += backend(name).check_sum(asked, cluster)
     found += mixture_faults(
-        [
-            Use(plan.serving.pool, plan.serving.admission.backend, plan.at)
-            for plan in servings
-        ],
+        [Use(plan.serving.pool, plan.serving.admission.backend, plan.at) for plan in servings],
         cluster,
     )
     found += placement.check(pools, demands, cluster)

@@ -100,9 +100,7 @@ def derive(
             + (f"; released and free to go: group {freed}" if freed else ""),
             unstopped=unstopped,
         )
-    selector = (
-        identities[0].pod_labels if spread_over_workloads else identities[0].selectors.pods
-    )
+    selector = identities[0].pod_labels if spread_over_workloads else identities[0].selectors.pods
     whole = "group" if form.can.runs_groups else "pod"
     left = max(0, groups - 1)
     return DisruptionPlan(

@@ -55,7 +55,10 @@ def highest_index(groups: int, surge: int) -> int:
     return groups + surge - 1
 
 
-@formula("the form's bound at the highest index; the backend's where it is shorter", source="lws §2e; lab E4, E10")
+@formula(
+    "the form's bound at the highest index; the backend's where it is shorter",
+    source="lws §2e; lab E4, E10",
+)
 def longest_name(form: Form, policy: Policy, size: int, index: int) -> int:
     """The longest name a workload may have."""
     bound = form.longest_name(size=size, highest_index=index)

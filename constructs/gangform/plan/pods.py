@@ -111,13 +111,19 @@ class PodsPlan:
         return Bytes(self.requests["ephemeral-storage"])
 
 
-@formula("allocatable x 9/10 x GPUs per pod / GPUs of the node, in whole cores", source="design §4 Workload")
+@formula(
+    "allocatable x 9/10 x GPUs per pod / GPUs of the node, in whole cores",
+    source="design §4 Workload",
+)
 def cpu(allocatable: Millicores, portion: Fraction) -> Millicores:
     """CPU request of a pod."""
     return Millicores(max(1, int(allocatable * portion) // 1000) * 1000)
 
 
-@formula("allocatable x 9/10 x GPUs per pod / GPUs of the node, in whole GiB", source="design §4 Workload")
+@formula(
+    "allocatable x 9/10 x GPUs per pod / GPUs of the node, in whole GiB",
+    source="design §4 Workload",
+)
 def memory(allocatable: Bytes, portion: Fraction) -> Bytes:
     """Memory or ephemeral-storage request of a pod."""
     return Bytes(int(allocatable * portion) // 2**30 * 2**30)
@@ -161,7 +167,10 @@ def derive(
         container=CONTAINER,
         requests=requests,
         limits=limits,
-        volumes=(Volume(name="shm", kind="memory", mount=SHARED_MEMORY, size=shm), *weights.volumes),
+        volumes=(
+            Volume(name="shm", kind="memory", mount=SHARED_MEMORY, size=shm),
+            *weights.volumes,
+        ),
         node_selector={
             hardware.gpu.product_label: hardware.gpu.product,
             **pool.node_labels,

@@ -19,6 +19,7 @@ UNKNOWN_NAME = declare(
     "design §3",
 )
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
     """What a serving's names refer to."""
@@ -50,7 +51,12 @@ def resolve(serving: Serving, *, cluster: Cluster, library: Library, at: Path) -
             f"pool of cluster {cluster.name}" if pool is None else "hardware shape",
             cluster.pools if pool is None else library.hardware,
         ),
-        ("engine", "name"): (serving.engine.name in ENGINES, serving.engine.name, "engine", ENGINES),
+        ("engine", "name"): (
+            serving.engine.name in ENGINES,
+            serving.engine.name,
+            "engine",
+            ENGINES,
+        ),
         ("admission", "backend"): (
             serving.admission.backend in BACKENDS,
             serving.admission.backend,

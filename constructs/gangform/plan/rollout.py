@@ -108,7 +108,10 @@ class RolloutPlan:
     """Why these numbers."""
 
 
-@formula("1 where a spare group is declared and the backend lets such a rollout finish, else 0", source="design §4")
+@formula(
+    "1 where a spare group is declared and the backend lets such a rollout finish, else 0",
+    source="design §4",
+)
 def max_surge(declared: int | None, *, spare: int, finishes: bool, unavailable: int | None) -> int:
     """Groups made first."""
     if declared is not None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gangform.admission.admission import Policy
 from gangform.apis.forms import Form
+from gangform.apis.keys import EXTERNAL_METRICS
 from gangform.engines.engine import Engine
 from gangform.findings import Finding, InputPath, Path, Severity, declare
 from gangform.inputs.cluster import Cluster
@@ -72,14 +73,21 @@ def up_period(worst: Seconds) -> Seconds:
     return min(worst, LONGEST_PERIOD)
 
 
-@formula("min(2 x worst cold start, 60m)", source="observability §3.3; validation of autoscaling/v2")
+@formula(
+    "min(2 x worst cold start, 60m)", source="observability §3.3; validation of autoscaling/v2"
+)
 def down_window(worst: Seconds) -> Seconds:
     """A wrong scale-down costs a full load, so it waits for two."""
     return min(Seconds(2 * worst), LONGEST_WINDOW)
 
 
 def derive(
-    serving: Serving, *, engine: Engine, startup: StartupPlan, series: Mapping[str, str], defaults: Defaults
+    serving: Serving,
+    *,
+    engine: Engine,
+    startup: StartupPlan,
+    series: Mapping[str, str],
+    defaults: Defaults,
 ) -> ScalingPlan | None:
     """The autoscaler; `None` where the number of groups is fixed. `series` selects the leaders' metrics."""
     asked = serving.autoscaling
@@ -119,7 +127,7 @@ def check(
             code=NO_ADAPTER,
             at=InputPath(here),
             what=f"autoscaling, but metricsAdapter of cluster {cluster.name} is `{cluster.metrics_adapter}`",
-            fix="install an adapter for external.metrics.k8s.io and set `metricsAdapter: external`, "
+            fix=f"install an adapter for {EXTERNAL_METRICS} and set `metricsAdapter: external`, "
             "or fix the number of `groups`",
         )
     if asked.min == 1:

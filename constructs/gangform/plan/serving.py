@@ -304,7 +304,9 @@ class _Composer:
         yield from memory.check(
             self.memory, fit=serving.fit, concurrency=serving.concurrency, shape=split, at=at
         )
-        yield from identity.check(max((w.role.identity for w in workloads), key=lambda i: len(i.name)), at)
+        yield from identity.check(
+            max((w.role.identity for w in workloads), key=lambda i: len(i.name)), at
+        )
         yield from weights.check(
             self.weights,
             serving=serving,
@@ -346,7 +348,6 @@ class _Composer:
                 what=f"serving {serving.name} needs a {self.form.kind}, and the cluster declares no release of lws",
                 fix='add `lws: "0.10"` with the release that runs there',
             )
-
 
 
 __all__ = ["RolePlan", "ServingPlan", "WorkloadPlan", "plan_serving"]

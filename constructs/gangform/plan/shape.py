@@ -118,12 +118,13 @@ def check(serving: Serving, shape: Shape, hardware: HardwareShape, at: Path) -> 
             seen={"gpus": str(shape.world), "node": str(node)},
         )
     if shape.tensor > hardware.nvlink_domain:
+        stages = -(-shape.tensor // hardware.nvlink_domain) * shape.pipeline
         yield Finding(
             code=LEAVES_NVLINK,
             at=InputPath((*at, "parallelism", "tensor")),
             what=f"tensor {shape.tensor} is larger than the NVLink domain of {hardware.nvlink_domain} GPUs "
             f"of {hardware.name}",
-            fix=f"use tensor {hardware.nvlink_domain} and pipeline {-(-shape.tensor // hardware.nvlink_domain) * shape.pipeline}, "
+            fix=f"use tensor {hardware.nvlink_domain} and pipeline {stages}, "
             "or set `nvlinkGpus` where NVLink spans nodes",
             seen={"tensor": str(shape.tensor), "domain": str(hardware.nvlink_domain)},
         )

@@ -70,7 +70,9 @@ def budget(worst_case: Seconds, floor: Seconds) -> Seconds:
     return max(worst_case, floor)
 
 
-@formula("startup budget + margin", source="apps/v1: the default of 10 minutes is shorter than a load")
+@formula(
+    "startup budget + margin", source="apps/v1: the default of 10 minutes is shorter than a load"
+)
 def progress_deadline(allowed: Seconds, margin: Seconds) -> Seconds:
     """Seconds without progress after which a Deployment's rollout is reported as failed."""
     return Seconds(allowed + margin)

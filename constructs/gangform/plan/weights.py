@@ -156,21 +156,21 @@ def check(
             seen={"checkpoint": str(int(plan.on_pod_storage)), "storage": str(int(storage))},
         )
     for volume in plan.volumes:
-        if volume.kind in ("ephemeral", "template") and volume.size is not None:
-            if volume.size < model.checkpoint:
-                yield Finding(
-                    code=CLAIM_SMALL,
-                    at=InputPath((*here, "size")),
-                    what=f"a claim of {volume.size.human()} cannot hold {model.checkpoint.human()}",
-                    fix="leave `size` out, or use at least "
-                    f"{Bytes(-(-int(model.checkpoint) // 2**30) * 2**30)}",
-                )
-        if volume.kind == "template" and lws is not None:
-            if not FIELDS.has("volumeClaimTemplates", lws):
-                row = FIELDS.rows["volumeClaimTemplates"]
-                yield Finding(
-                    code=TOO_NEW,
-                    at=InputPath((*here, "source")),
-                    what=f"volumeClaimTemplates exist from LeaderWorkerSet {row.since}, the cluster has {lws}",
-                    fix=f"use source claim or hub, or upgrade to {row.since}",
-                )
+        if volume.kind not in ("ephemeral", "template") or volume.size is None:
+            continue
+        if volume.size < model.checkpoint:
+            yield Finding(
+                code=CLAIM_SMALL,
+                at=InputPath((*here, "size")),
+                what=f"a claim of {volume.size.human()} cannot hold {model.checkpoint.human()}",
+                fix="leave `size` out, or use at least "
+                f"{Bytes(-(-int(model.checkpoint) // 2**30) * 2**30)}",
+            )
+        row = FIELDS.rows["volumeClaimTemplates"]
+        if volume.kind == "template" and lws is not None and not FIELDS.has(row.name, lws):
+            yield Finding(
+                code=TOO_NEW,
+                at=InputPath((*here, "source")),
+                what=f"volumeClaimTemplates exist from LeaderWorkerSet {row.since}, the cluster has {lws}",
+                fix=f"use source claim or hub, or upgrade to {row.since}",
+            )
