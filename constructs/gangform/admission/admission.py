@@ -80,6 +80,8 @@ class Demand:
     worker: Resources
     """Requests of a worker pod."""
     placement: Placement | None
+    spread: str | None = None
+    """A level over whose domains groups should be spread."""
     exclusive: bool = False
     """Whether the backend keeps every other group out of a group's domain."""
     priority_class: str | None

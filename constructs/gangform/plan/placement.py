@@ -52,8 +52,10 @@ class Packing:
     extra: int
     placed: int
     """Groups that found a whole place, wanted ones first."""
+    spread: str | None
+    """The level whose domains `most_in_one` counts: the one to spread over, else the coarsest; `None` without levels."""
     most_in_one: int
-    """Groups that one domain takes at worst: what its loss costs."""
+    """Groups that one domain of it takes at worst: what its loss costs. No backend spreads groups by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +131,8 @@ def _pack(pool: Pool, demands: Sequence[Demand]) -> Iterator[Packing]:
             wanted=demand.groups,
             extra=demand.extra,
             placed=placed[demand.workload] if level in levels else demand.groups + demand.extra,
-            most_in_one=_most(pool, demand),
+            spread=spread_level(pool, demand),
+            most_in_one=most_in_one(pool, demand),
         )
 
 
@@ -156,13 +159,23 @@ def _take(free: dict[tuple[str, ...], int], depth: int, demand: Demand) -> bool:
     return True
 
 
-def _most(pool: Pool, demand: Demand) -> int:
-    """Groups that the largest domain of the coarsest level could take."""
-    if not pool.domains:
+def spread_level(pool: Pool, demand: Demand) -> str | None:
+    """The level whose loss is asked about."""
+    if demand.spread is not None:
+        return demand.spread
+    return pool.levels[0] if pool.levels else None
+
+
+@formula("min(groups, floor(pods of the largest domain / group size))", source="design §4 Topology")
+def most_in_one(pool: Pool, demand: Demand) -> int:
+    """Groups that the largest domain of the level could take: all of them where no inventory says less."""
+    level = spread_level(pool, demand)
+    if not pool.domains or level not in pool.levels:
         return demand.groups
-    sizes: dict[str, int] = {}
+    depth = pool.levels.index(level) + 1
+    sizes: dict[tuple[str, ...], int] = {}
     for domain in pool.domains:
-        sizes[domain.at[0]] = sizes.get(domain.at[0], 0) + domain.nodes
+        sizes[domain.at[:depth]] = sizes.get(domain.at[:depth], 0) + domain.nodes
     return min(demand.groups, max(sizes.values()) * per_node(demand) // demand.size)
 
 

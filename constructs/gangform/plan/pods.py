@@ -58,6 +58,12 @@ HOST_PORTS = declare(
     Severity.BREAKS,
     "observability §6; cases lint r38",
 )
+SPREAD_UNKNOWN = declare(
+    "spread-level-unknown",
+    "Replicas can be spread only over a level that the pool has",
+    Severity.BREAKS,
+    "design §4 Topology",
+)
 NAME_TAKEN = declare(
     "container-name-taken",
     "Containers and volumes of a pod need names of their own",
@@ -194,11 +200,20 @@ def check(
     hardware: HardwareShape,
     pool: Pool,
     launch: Launch,
+    spread: str | None,
     at: Path,
 ) -> Iterator[Finding]:
     """What a pod of this kind could not be."""
     here = (*at, "pods")
     yield from _owned(plan.extension, here, launch)
+    if spread is not None and spread not in pool.levels:
+        has = ", ".join(pool.levels) or "no levels"
+        yield Finding(
+            code=SPREAD_UNKNOWN,
+            at=InputPath((*at, "spread")),
+            what=f"`{spread}` is not among the levels of the pool: {has}",
+            fix=f"write one of {has}" if pool.levels else "declare the pool's `levels`",
+        )
     ours = {hardware.gpu.product_label: hardware.gpu.product, **pool.node_labels}
     for key, value in plan.extension.node_selector.items():
         if key in ours and ours[key] != value:

@@ -265,6 +265,7 @@ class _Composer:
             leader=self.pods.requests,
             worker=self.pods.requests,
             placement=placement_of(serving, self.found.pool, self.split.size),
+            spread=serving.spread,
             exclusive=self.policy.exclusive,
             priority_class=serving.admission.priority_class,
             pod_priority=serving.pods.priority_class_name,
@@ -322,6 +323,7 @@ class _Composer:
             hardware=self.found.hardware,
             pool=self.found.pool,
             launch=self.launch,
+            spread=serving.spread,
             at=at,
         )
         yield from rollout.check(
