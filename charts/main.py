@@ -8,9 +8,8 @@ from pathlib import Path
 
 OUT = Path(os.environ.get("CDK8S_OUTDIR") or "dist")
 
+import gangform.chart  # noqa: E402, I001  chooses a Node before cdk8s starts one
 import cdk8s  # noqa: E402
-
-import gangform  # noqa: E402
 
 
 def main() -> None:

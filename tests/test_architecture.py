@@ -29,6 +29,7 @@ PUBLIC = [
     "InputError",
     "ModelProfile",
     "Serving",
+    "load_fleet",
 ]
 """What a user may import from `gangform`. A change here is a change of the interface: say so in the changelog."""
 

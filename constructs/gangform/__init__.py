@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gangform.findings import InputError
     from gangform.inputs.cluster import Cluster, Fleet
     from gangform.inputs.hardware import HardwareShape
+    from gangform.inputs.load import load_fleet
     from gangform.inputs.model import ModelProfile
     from gangform.inputs.serving import Serving
 
@@ -25,6 +26,7 @@ __all__ = [
     "InputError",
     "ModelProfile",
     "Serving",
+    "load_fleet",
 ]
 
 _HOMES = {
@@ -37,6 +39,7 @@ _HOMES = {
     "InputError": "gangform.findings",
     "ModelProfile": "gangform.inputs.model",
     "Serving": "gangform.inputs.serving",
+    "load_fleet": "gangform.inputs.load",
 }
 """Where each public name is defined."""
 
