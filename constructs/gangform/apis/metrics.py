@@ -1,129 +1,210 @@
-"""What exporters export: series with their labels, and the record of an alert over them.
+"""Series that exporters really have, those that need a setting first, and those that somebody made up.
 
-A rule on a series that nobody exports is silent for ever, and looks like health. So every series that a rule of ours
-reads stands here, with the labels it really has; a test holds the rules against this table. Nothing here needs a
-configuration of kube-state-metrics: no label allowlist, no CustomResourceState (`observability §1.2`).
+Sources: `observability §1.1, §1.2, §1.7, §1.9` (code of kube-state-metrics, Kueue and Volcano, some of it run) and
+`engines §4` (vLLM 0.33). A table says *known*, never *all*: only what is certain is called missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, NamedTuple
 
-from gangform.apis.versions import Release
-from gangform.units import Seconds
-
-METRICS_PATH = "/metrics"
-"""Where exporters and engines alike answer a scrape (`engines §4`)."""
-
-AlertSeverity = Literal["critical", "warning", "info"]
-"""Who hears of it, as kube-prometheus routes it: `critical` pages somebody."""
+Standing = Literal["exported", "configured", "missing", "unknown"]
+"""`configured`: exists where the cluster's kube-state-metrics was told to make it; `missing`: nobody exports it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alert:
-    """One alerting rule, as data."""
+class Metric(NamedTuple):
+    """A series, who exports it and the labels that it carries beside those of the scrape."""
 
     name: str
-    """CamelCase, with a component before the fault: `ServingGroupsNotReady`. The runbook is called like it."""
-    expr: str
-    """PromQL; an alert fires for each series that it returns."""
-    for_: Seconds | None = None
-    """How long it must hold; `None`: one evaluation is enough, since the query looks back by itself."""
-    severity: AlertSeverity
-    summary: str
-    """What is wrong, in one sentence without values."""
-    description: str
-    """Who it is, how much, and what it means, with the labels and the value of the series."""
-    runbook_url: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
-    """Labels beside the severity. Without a label that tells servings apart, two that fire in one namespace would be
-    one alert to Alertmanager, since the queries keep little more than the namespace."""
+    exporter: str
+    labels: frozenset[str]
 
 
-class Series(NamedTuple):
-    """One series of an exporter."""
-
-    name: str
-    labels: tuple[str, ...]
-    """The labels of the object; what a scrape adds (`job`, `instance`) is not listed."""
-    since: Release = Release(2, 0)
-    """First release that exports it with these labels and no flag."""
-
-    def __str__(self) -> str:
-        """The name, as a query writes it."""
-        return self.name
+def _rows(exporter: str, rows: Mapping[str, str]) -> dict[str, Metric]:
+    return {
+        name: Metric(name, exporter, frozenset(labels.split())) for name, labels in rows.items()
+    }
 
 
-# ── kube-state-metrics, read at 2.20 ─────────────────────────────────────────────────────────────
-
-POD_READY = Series("kube_pod_status_ready", ("namespace", "pod", "uid", "condition"))
-POD_PHASE = Series("kube_pod_status_phase", ("namespace", "pod", "uid", "phase"))
-POD_CREATED = Series("kube_pod_created", ("namespace", "pod", "uid"))
-"""Creation time. A pod of a StatefulSet keeps its name when it is made anew, and gets another uid."""
-POD_INFO = Series("kube_pod_info", ("namespace", "pod", "uid", "node", "created_by_kind"))
-
-_SET = ("namespace", "statefulset")
-SET_WANTED = Series("kube_statefulset_replicas", _SET)
-"""Of the leader set of a LeaderWorkerSet: groups wanted, surge included (`observability §1.2`)."""
-SET_READY = Series("kube_statefulset_status_replicas_ready", _SET)
-SET_UPDATED = Series("kube_statefulset_status_replicas_updated", _SET)
-SET_CURRENT_REVISION = Series("kube_statefulset_status_current_revision", (*_SET, "revision"))
-SET_UPDATE_REVISION = Series("kube_statefulset_status_update_revision", (*_SET, "revision"))
-
-_DEPLOYMENT = ("namespace", "deployment")
-DEPLOYMENT_WANTED = Series("kube_deployment_spec_replicas", _DEPLOYMENT)
-DEPLOYMENT_PODS = Series("kube_deployment_status_replicas", _DEPLOYMENT)
-"""Pods of every revision, surge included."""
-DEPLOYMENT_READY = Series("kube_deployment_status_replicas_ready", _DEPLOYMENT)
-DEPLOYMENT_UPDATED = Series("kube_deployment_status_replicas_updated", _DEPLOYMENT)
-
-SLICE = Series(
-    "kube_endpointslice_info", ("namespace", "endpointslice", "addresstype"), Release(2, 18)
+KUBE_STATE_METRICS: Final[Mapping[str, Metric]] = _rows(
+    "kube-state-metrics",
+    {
+        "kube_pod_status_ready": "namespace pod uid condition",
+        "kube_pod_status_phase": "namespace pod uid phase",
+        "kube_pod_info": "namespace pod uid node host_ip pod_ip created_by_kind created_by_name "
+        "priority_class host_network",
+        "kube_pod_created": "namespace pod uid",
+        "kube_statefulset_replicas": "namespace statefulset",
+        "kube_statefulset_status_replicas": "namespace statefulset",
+        "kube_statefulset_status_replicas_ready": "namespace statefulset",
+        "kube_statefulset_status_replicas_available": "namespace statefulset",
+        "kube_statefulset_status_replicas_current": "namespace statefulset",
+        "kube_statefulset_status_replicas_updated": "namespace statefulset",
+        "kube_statefulset_status_current_revision": "namespace statefulset revision",
+        "kube_statefulset_status_update_revision": "namespace statefulset revision",
+        "kube_deployment_spec_replicas": "namespace deployment",
+        "kube_deployment_status_replicas": "namespace deployment",
+        "kube_deployment_status_replicas_ready": "namespace deployment",
+        "kube_deployment_status_replicas_available": "namespace deployment",
+        "kube_deployment_status_replicas_updated": "namespace deployment",
+        "kube_endpointslice_info": "namespace endpointslice addresstype",
+        "kube_endpointslice_endpoints": "namespace endpointslice ready serving terminating "
+        "hostname targetref_kind targetref_name targetref_namespace nodename endpoint_zone address",
+        "kube_node_spec_unschedulable": "node",
+        "kube_horizontalpodautoscaler_spec_max_replicas": "namespace horizontalpodautoscaler",
+        "kube_horizontalpodautoscaler_status_desired_replicas": "namespace horizontalpodautoscaler",
+        "kube_horizontalpodautoscaler_status_condition": "namespace horizontalpodautoscaler "
+        "condition status",
+        "kube_poddisruptionbudget_status_current_healthy": "namespace poddisruptionbudget",
+        "kube_poddisruptionbudget_status_desired_healthy": "namespace poddisruptionbudget",
+    },
 )
-"""Slices are exported without a flag from 2.18 only: a query must tell "none is ready" from "none is exported"."""
-SLICE_ENDPOINTS = Series(
-    "kube_endpointslice_endpoints",
-    ("namespace", "endpointslice", "address", "ready", "serving", "terminating", "targetref_name"),
-    Release(2, 18),
-)
-"""One series an address: dual stack has two a pod. It has no Service's name; slices are called after theirs."""
+"""Series of stock kube-state-metrics that rules over groups stand on (`observability §1.2, §1.7`)."""
 
-NODE_UNSCHEDULABLE = Series("kube_node_spec_unschedulable", ("node",))
-
-_SCALER = ("namespace", "horizontalpodautoscaler")
-SCALER_WISH = Series("kube_horizontalpodautoscaler_status_desired_replicas", _SCALER)
-SCALER_MAXIMUM = Series("kube_horizontalpodautoscaler_spec_max_replicas", _SCALER)
-SCALER_CONDITION = Series(
-    "kube_horizontalpodautoscaler_status_condition", (*_SCALER, "condition", "status")
-)
-
-KUBE_STATE_METRICS: Mapping[str, Series] = {
-    series.name: series
-    for series in (
-        POD_READY,
-        POD_PHASE,
-        POD_CREATED,
-        POD_INFO,
-        SET_WANTED,
-        SET_READY,
-        SET_UPDATED,
-        SET_CURRENT_REVISION,
-        SET_UPDATE_REVISION,
-        DEPLOYMENT_WANTED,
-        DEPLOYMENT_PODS,
-        DEPLOYMENT_READY,
-        DEPLOYMENT_UPDATED,
-        SLICE,
-        SLICE_ENDPOINTS,
-        NODE_UNSCHEDULABLE,
-        SCALER_WISH,
-        SCALER_MAXIMUM,
-        SCALER_CONDITION,
-    )
+STRANGE_LABELS: Final[Mapping[str, frozenset[str]]] = {
+    "kube_pod_status_phase": frozenset({"group", "model", "role", "leaderworkerset"}),
+    "kube_pod_status_ready": frozenset({"group", "model", "role", "leaderworkerset"}),
 }
-"""Every series that rules of ours may read, by name."""
+"""Labels that texts give to series which do not have them: such a matcher selects nothing (`observability §1.1`)."""
 
-SLICE_SUFFIX = "[a-z0-9]{5}"
-"""What the API server appends to `<service>-` for the name of an EndpointSlice, as a pattern."""
+CONFIGURED: Final = frozenset(
+    {
+        "leaderworkerset_created",
+        "leaderworkerset_metadata_generation",
+        "leaderworkerset_spec_replicas",
+        "leaderworkerset_spec_group_size",
+        "leaderworkerset_status_observed_generation",
+        "leaderworkerset_status_replicas",
+        "leaderworkerset_status_ready_replicas",
+        "leaderworkerset_status_updated_replicas",
+        "leaderworkerset_status_condition",
+        "leaderworkerset_status_condition_last_transition_time_seconds",
+        "kueue_workload_created",
+        "kueue_workload_status_condition",
+        "volcano_podgroup_spec_min_member",
+        "volcano_podgroup_created",
+        "volcano_podgroup_status_phase",
+    }
+)
+"""Series that a CustomResourceState configuration makes and nothing else (`observability §1.6`)."""
+
+INVENTED: Final[Mapping[str, str]] = {
+    "leaderworkerset_leader_ready": "kube_pod_status_ready of the pods <set>-<index>",
+    "vllm:decode_batch_utilization": "vllm:num_requests_running",
+}
+"""Names that no exporter can have, with what there is instead (`observability §1.1`)."""
+
+_SETS_PREFIX: Final = "leaderworkerset_"
+_ENGINE_PREFIX: Final = "vllm:"
+_ENGINE: Final = frozenset(
+    {
+        "num_requests_running",
+        "num_requests_waiting",
+        "num_requests_waiting_by_reason",
+        "num_requests_kv_fetch_by_stage",
+        "num_requests_swapped",
+        "kv_cache_usage_perc",
+        "gpu_cache_usage_perc",
+        "cpu_cache_usage_perc",
+        "prefix_cache_queries",
+        "prefix_cache_hits",
+        "external_prefix_cache_queries",
+        "external_prefix_cache_hits",
+        "gpu_prefix_cache_queries",
+        "gpu_prefix_cache_hits",
+        "num_preemptions",
+        "prompt_tokens",
+        "generation_tokens",
+        "prompt_tokens_cached",
+        "request_success",
+        "corrupted_requests",
+        "admission_rejections",
+        "time_to_first_token_seconds",
+        "time_per_output_token_seconds",
+        "inter_token_latency_seconds",
+        "request_time_per_output_token_seconds",
+        "e2e_request_latency_seconds",
+        "request_queue_time_seconds",
+        "request_prefill_time_seconds",
+        "request_decode_time_seconds",
+        "request_inference_time_seconds",
+        "iteration_tokens_total",
+        "request_prompt_tokens",
+        "request_generation_tokens",
+        "request_max_num_generation_tokens",
+        "request_params_n",
+        "request_params_max_tokens",
+        "cache_config_info",
+        "engine_sleep_state",
+        "lora_requests_info",
+    }
+)
+"""vLLM's own, without prefix and without the suffixes of counters and histograms (`engines §4.1`)."""
+_ENGINE_FAMILIES: Final = (
+    "spec_decode_",
+    "nixl_",
+    "mm_",
+    "kv_",
+    "lora_",
+    "request_",
+    "prompt_",
+    "estimated_",
+    "prefix_",
+    "external_",
+)
+"""Families that grow from release to release: a name in one of them is not called missing."""
+_SUFFIXES: Final = ("_total", "_bucket", "_sum", "_count", "_created", "_info")
+_NAME: Final = re.compile(r"(?<![\w:$.\-/])([a-zA-Z_][\w:]*)(?=\s*(\{|\[|$|[^\w:(\s]|\s))")
+_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'')
+_MATCHERS: Final = re.compile(r"([a-zA-Z_:][\w:]*)\s*\{([^{}]*)\}")
+_LABEL: Final = re.compile(r"([a-zA-Z_]\w*)\s*(?:=~|!~|!=|=)")
+
+
+def standing(name: str) -> Standing:
+    """Whether a series of this name can exist."""
+    if name in INVENTED:
+        return "missing"
+    if name in KUBE_STATE_METRICS:
+        return "exported"
+    if name in CONFIGURED:
+        return "configured"
+    if name.startswith(_SETS_PREFIX):
+        # The controller registers no metric of its own; only a configuration of one's own can make such a name.
+        return "configured"
+    if not name.startswith(_ENGINE_PREFIX):
+        return "unknown"
+    own = name.removeprefix(_ENGINE_PREFIX)
+    stems = {own, *(own.removesuffix(suffix) for suffix in _SUFFIXES)}
+    if stems & _ENGINE:
+        return "exported"
+    return "unknown" if own.startswith(_ENGINE_FAMILIES) else "missing"
+
+
+def instead(name: str) -> str:
+    """What to ask in place of a series that is missing."""
+    if name in INVENTED:
+        return INVENTED[name]
+    if name.startswith(_SETS_PREFIX):
+        return "the StatefulSets and pods of the set in stock kube-state-metrics"
+    return _ENGINE_PREFIX + "num_requests_waiting"
+
+
+def names(expression: str) -> Iterator[str]:
+    """The series names in a PromQL expression that carry a prefix we know; texts in quotes are left out."""
+    seen: set[str] = set()
+    for found in _NAME.finditer(_TEXT.sub('""', expression)):
+        name = found[1]
+        known = name in KUBE_STATE_METRICS or name in CONFIGURED or name in INVENTED
+        if (known or name.startswith((_SETS_PREFIX, _ENGINE_PREFIX))) and name not in seen:
+            seen.add(name)
+            yield name
+
+
+def strange_labels(expression: str) -> Iterator[tuple[str, str]]:
+    """Series and label of the matchers that can select nothing."""
+    for found in _MATCHERS.finditer(_TEXT.sub('""', expression)):
+        for label in _LABEL.findall(found[2]):
+            if label in STRANGE_LABELS.get(found[1], frozenset()):
+                yield found[1], label

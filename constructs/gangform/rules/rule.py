@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
+from weakref import WeakKeyDictionary
 
 from gangform.apis.versions import Versions
 from gangform.apis.views import FORMS, Documents
@@ -20,6 +21,7 @@ from gangform.findings import Code, DocumentPath, Finding, Path, ordered
 from gangform.inputs.cluster import Cluster
 
 Scope = Literal["document", "cluster"]
+T = TypeVar("T")
 
 WORKLOADS: Final = tuple(FORMS)
 """Every kind that runs groups: where rules about groups and pods start."""
@@ -102,10 +104,13 @@ MODULES: Final = (
     "references",
     "pods",
     "groups",
+    "rollouts",
     "traffic",
     "disruption",
     "scaling",
     "admission",
+    "queues",
+    "gangs",
     "engine",
     "monitoring",
 )
@@ -132,6 +137,18 @@ def rule(
         return made
 
     return register
+
+
+def joined(make: Callable[[Documents], T]) -> Callable[[Documents], T]:
+    """Mark a function as a join over all documents: made once for each set of them, then looked up."""
+    made: WeakKeyDictionary[Documents, T] = WeakKeyDictionary()
+
+    def look_up(documents: Documents) -> T:
+        if documents not in made:
+            made[documents] = make(documents)
+        return made[documents]
+
+    return look_up
 
 
 def load() -> Mapping[str, Rule]:

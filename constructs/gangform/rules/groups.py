@@ -1,0 +1,316 @@
+"""Sets of groups: templates that agree, restarts that take the whole group, and what the controller keeps for itself.
+
+What is said of every pod is said by `pods`, what a rollout does by `rollouts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from gangform.apis import kueue
+from gangform.apis import leaderworkerset as lws
+from gangform.apis.forms import GroupView, PodView
+from gangform.apis.views import Documents
+from gangform.documents.document import Document, dig, mapping, sequence, text, whole
+from gangform.findings import Path, Severity, declare
+from gangform.rules.joins import (
+    SETS,
+    annotation,
+    over_groups,
+    over_templates,
+    own_workers,
+    queue_label,
+    runs,
+    templates,
+)
+from gangform.rules.rule import Context, Fault, rule
+
+ONE_TEMPLATE = declare(
+    "leader-template-missing",
+    "Leader and workers share one template, so nothing can be said about the leader alone",
+    Severity.STYLE,
+    "design §4 Workload",
+)
+ASYMMETRY = declare(
+    "templates-schedule-apart",
+    "Leader and workers are scheduled by different wishes, so that a group may not come together",
+    Severity.DEGRADES,
+    "design §4 Workload; kueue §3",
+)
+RESTART_UNKNOWN = declare(
+    "restart-policy-unknown",
+    "A restart policy that the CRD does not have",
+    Severity.BREAKS,
+    "lws §2a, §11; lab E9",
+)
+RESTART_DEFAULT = declare(
+    "restart-policy-default",
+    "Default is stored as None: a lost worker does not take its group along, and its ranks hang",
+    Severity.DEGRADES,
+    "lws §4; lab E7",
+)
+RESTART_NONE = declare(
+    "restart-policy-none",
+    "With None a lost worker does not take its group along, and the other ranks hang",
+    Severity.DEGRADES,
+    "lws §4; lab E7",
+)
+LEADER_READY = declare(
+    "leader-ready-remark",
+    "With LeaderReady workers start after the leader is Ready; budgets have a gap, gangs count 1 pod",
+    Severity.STYLE,
+    "lab E3, E8",
+)
+OWN_LABEL = declare(
+    "template-label-of-controller",
+    "A template sets a label that belongs to the controller, and wins over it",
+    Severity.BREAKS,
+    "lws §1; lab E9",
+)
+SUBGROUPS = declare(
+    "subgroups-refused",
+    "A subGroupPolicy that the webhook refuses or cannot read",
+    Severity.BREAKS,
+    "lws §2b; lab E9",
+)
+EXCLUSIVE = declare(
+    "exclusive-topology-under-queue",
+    "Kueue places without the affinity that exclusive-topology adds: pods are bound to nodes they refuse",
+    Severity.BREAKS,
+    "lws §2d, kueue §2.6",
+)
+CLAIM_FIELD = declare(
+    "claim-field-dropped",
+    "A field of a volumeClaimTemplate that the controller does not copy",
+    Severity.DEGRADES,
+    "lws §2c",
+)
+OVERRIDDEN = declare(
+    "variable-of-controller",
+    "A variable that the controller sets itself, in place of what is written",
+    Severity.STYLE,
+    "lws §1",
+)
+
+_BASE: Final[Path] = ("spec", "leaderWorkerTemplate")
+_RESTART: Final[Path] = (*_BASE, "restartPolicy")
+_SCHEDULING: Final = (
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "schedulerName",
+    "priorityClassName",
+)
+_DEFAULT: Final = "Default"
+_POLICIES: Final = (lws.ON_POD_RESTART, lws.AFTER_START, lws.NEVER, _DEFAULT)
+_KEPT_OF_CLAIM: Final = frozenset({"accessModes", "storageClassName", "volumeMode", "resources"})
+
+
+@rule(ONE_TEMPLATE, kinds=SETS)
+@over_groups
+def leader_template_missing(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Both templates are written."""
+    if group.size > 1 and own_workers(group) is None:
+        yield Fault(
+            path=(*_BASE, "leaderTemplate"),
+            what="there is no leaderTemplate: the workerTemplate serves both",
+            fix="write the leaderTemplate, with the leader's ports and probes",
+        )
+
+
+@rule(ASYMMETRY, kinds=SETS)
+@over_groups
+def templates_schedule_apart(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Both templates ask the scheduler for the same."""
+    workers = own_workers(group)
+    if workers is None:
+        return
+    for field in _SCHEDULING:
+        leader_has, worker_has = dig(group.leader.spec, field), dig(workers.spec, field)
+        if (leader_has or None) != (worker_has or None):
+            yield Fault(
+                path=(*workers.path, "spec", field),
+                what=f"{field} is {_said(leader_has)} on the leader and {_said(worker_has)} "
+                "on the workers",
+                fix=f"write the same {field} into both templates",
+            )
+
+
+def _said(value: object) -> str:
+    if value is None or value in ("", {}, []):
+        return "absent"
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{key}={each}" if isinstance(each, str) else str(key) for key, each in value.items()
+        )
+    return f"`{value}`" if isinstance(value, str) else "set"
+
+
+@rule(RESTART_UNKNOWN, kinds=SETS)
+def restart_policy_unknown(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """The restart policy is one of the CRD's words."""
+    policy = text(subject.manifest, *_RESTART)
+    if policy and policy not in _POLICIES:
+        yield Fault(
+            path=_RESTART,
+            what=f"restartPolicy `{policy}` is not one of {', '.join(_POLICIES)}",
+            fix=f"write {lws.AFTER_START}, or {lws.ON_POD_RESTART} before LWS 0.9",
+            seen={"restartPolicy": policy},
+        )
+
+
+def _restart_fault(subject: Document, documents: Documents, word: str, why: str) -> Iterator[Fault]:
+    if text(subject.manifest, *_RESTART) == word:
+        for group in documents.groups_of(subject.key):
+            if group.size > 1:
+                yield Fault(
+                    path=_RESTART,
+                    what=f"restartPolicy {word}{why} leaves {group.size - 1} of {group.size} pods "
+                    "waiting for the one that restarted",
+                    fix=f"write {lws.AFTER_START}, or {lws.ON_POD_RESTART} before LWS 0.9",
+                )
+
+
+@rule(RESTART_DEFAULT, kinds=SETS)
+def restart_policy_default(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A group of several pods says what a restart does."""
+    yield from _restart_fault(subject, documents, _DEFAULT, f", stored as {lws.NEVER},")
+
+
+@rule(RESTART_NONE, kinds=SETS)
+def restart_policy_none(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A lost pod takes its group along."""
+    yield from _restart_fault(subject, documents, lws.NEVER, "")
+
+
+@rule(LEADER_READY, kinds=SETS)
+def leader_ready_remark(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Workers start with their leader."""
+    if text(subject.manifest, "spec", "startupPolicy") == lws.LEADER_READY:
+        yield Fault(
+            path=("spec", "startupPolicy"),
+            what=f"{lws.LEADER_READY} makes workers only after the leader is Ready",
+            fix=f"write {lws.LEADER_CREATED} unless the leader is Ready without its workers",
+        )
+
+
+@rule(OWN_LABEL, kinds=SETS)
+@over_templates
+def template_label_of_controller(
+    pod: PodView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Templates leave the controller's labels alone."""
+    labels: Path = (*pod.path, "metadata", "labels")
+    for key in mapping(pod.document.manifest, *labels):
+        if key.startswith(lws.PREFIX):
+            yield Fault(
+                path=(*labels, key),
+                what=f"the template sets {key}, which the controller sets on every pod",
+                fix="remove it, or use a label of your own",
+            )
+
+
+@rule(SUBGROUPS, kinds=SETS)
+def subgroups_refused(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+    """Subgroups divide the group."""
+    path: Path = (*_BASE, "subGroupPolicy")
+    policy = dig(subject.manifest, *path)
+    size = whole(subject.manifest, *_BASE, "size") or 1
+    if policy is None:
+        return
+    each = whole(policy, "subGroupSize")
+    if each is None:
+        yield Fault(
+            path=(*path, "subGroupSize"),
+            what="subGroupPolicy without subGroupSize makes the webhook panic: error 500",
+            fix=f"write subGroupSize: {size}, or remove subGroupPolicy",
+        )
+    elif not 1 <= each <= size:
+        yield Fault(
+            path=(*path, "subGroupSize"),
+            what=f"subGroupSize {each} is not between 1 and the size {size}",
+            fix=f"write a divisor of {size}",
+        )
+    elif text(policy, "subGroupPolicyType") == "LeaderExcluded":
+        if (size - 1) % each:
+            yield Fault(
+                path=(*path, "subGroupSize"),
+                what=f"without the leader there are {size - 1} pods, which {each} does not divide",
+                fix=f"write a divisor of {size - 1}",
+            )
+    elif size % each and (size - 1) % each:
+        yield Fault(
+            path=(*path, "subGroupSize"),
+            what=f"subGroupSize {each} divides neither {size} nor {size - 1}",
+            fix=f"write a divisor of {size}",
+        )
+
+
+@rule(EXCLUSIVE, kinds=SETS)
+@over_groups
+def exclusive_topology_under_queue(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Kueue's placement and exclusive-topology are not on one set."""
+    level = annotation(group, lws.EXCLUSIVE_TOPOLOGY)
+    if level and queue_label(group):
+        yield Fault(
+            path=("metadata", "annotations", lws.EXCLUSIVE_TOPOLOGY),
+            what=f"exclusive topology over `{level}` on a set in the queue {queue_label(group)}",
+            fix=f"remove it and write {kueue.REQUIRED_TOPOLOGY} and {kueue.PODSET_GROUP} on "
+            "both templates",
+        )
+
+
+@rule(CLAIM_FIELD, kinds=SETS)
+def claim_field_dropped(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Claim templates use only what the controller copies."""
+    base: Path = (*_BASE, "volumeClaimTemplates")
+    for index, claim in enumerate(sequence(subject.manifest, *base)):
+        dropped = [("metadata", key) for key in ("labels", "annotations")]
+        dropped = [each for each in dropped if dig(claim, *each)]
+        dropped += [("spec", key) for key in mapping(claim, "spec") if key not in _KEPT_OF_CLAIM]
+        for part in dropped:
+            yield Fault(
+                path=(*base, index, *part),
+                what=f"{'.'.join(part)} of claim `{text(claim, 'metadata', 'name')}` is dropped",
+                fix="remove it; say it in the StorageClass, or use a claim made beforehand",
+            )
+
+
+@rule(OVERRIDDEN, kinds=SETS)
+def variable_of_controller(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Variables of the controller are not written by hand."""
+    own = {lws.ADDRESS_VARIABLE, lws.SIZE_VARIABLE, lws.RANK_VARIABLE}
+    for group in documents.groups_of(subject.key):
+        for path, name in _variables(group):
+            if name in own:
+                yield Fault(
+                    path=path,
+                    what=f"{name} is set by the controller, first in every container",
+                    fix="remove it",
+                )
+
+
+def _variables(group: GroupView) -> Iterator[tuple[Path, str]]:
+    for pod in templates(group):
+        for run in runs(pod):
+            for index, variable in enumerate(sequence(run.container, "env")):
+                yield (*run.path, "env", index), text(variable, "name")

@@ -1,0 +1,354 @@
+"""What rules ask of documents more than once: selectors, autoscalers of a set, what its containers run, its peak."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Final, NamedTuple
+
+from gangform.apis import kueue, leaderworkerset
+from gangform.apis.forms import GroupView, PodView
+from gangform.apis.keys import GPU
+from gangform.apis.pods import amount_of, requests
+from gangform.apis.views import Documents, form_of
+from gangform.documents.document import (
+    Document,
+    Key,
+    Manifest,
+    Node,
+    dig,
+    mapping,
+    sequence,
+    text,
+    whole,
+)
+from gangform.engines.engine import ENGINES, EngineReading, engine
+from gangform.findings import Path
+from gangform.rules.rule import WORKLOADS, Check, Context, Fault, joined
+
+DEFAULT_SHARE: Final = "25%"
+"""Surge and unavailability of a Deployment that writes neither (`lab E2` has none: documented default)."""
+SETS: Final = tuple(kind for kind in WORKLOADS if (f := form_of(kind)) and f.can.runs_groups)
+"""Kinds whose replicas are groups."""
+_LIMIT: Final = 100_000
+"""Above this a number of groups is taken for a slip of the pen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaler:
+    """An autoscaler, whichever kind it is."""
+
+    document: Document
+    target: Key
+    """Group, kind, namespace and name that it scales."""
+    least: int
+    most: int
+    at_most: Path
+    """Where the maximum stands."""
+
+
+class Run(NamedTuple):
+    """A container of a template, and what an engine says that it would do."""
+
+    path: Path
+    container: Manifest
+    reading: EngineReading | None
+    init: bool = False
+
+
+def labels_of(node: Node | None) -> dict[str, str]:
+    """The labels of a map, as far as they are texts."""
+    return {key: value for key, value in mapping(node).items() if isinstance(value, str)}
+
+
+def match_labels(selector: Node | None) -> dict[str, str] | None:
+    """The labels of a selector; `None` where expressions decide, or where it is no selector."""
+    if not isinstance(selector, Mapping) or sequence(selector, "matchExpressions"):
+        return None
+    return labels_of(dig(selector, "matchLabels"))
+
+
+def surely(pod: PodView, selector: Mapping[str, str]) -> bool:
+    """Whether a selector matches all of these pods, whichever group and rank they are."""
+    return all(
+        key not in pod.varying and pod.labels.get(key) == value for key, value in selector.items()
+    )
+
+
+def templates(group: GroupView) -> tuple[PodView, ...]:
+    """The pod templates of a set; one that serves leader and workers stands once, as the leader's."""
+    if group.workers is None or group.workers.path == group.leader.path:
+        return (group.leader,)
+    return (group.leader, group.workers)
+
+
+def own_workers(group: GroupView) -> PodView | None:
+    """The workers where they have a template of their own."""
+    return group.workers if len(templates(group)) > 1 else None
+
+
+def is_set(group: GroupView) -> bool:
+    """Whether one replica may be several pods that live and die together."""
+    form = form_of(group.kind)
+    return form is not None and form.can.runs_groups
+
+
+def gpus(pod: PodView) -> int:
+    """GPUs that one pod asks for."""
+    return int(requests(pod.spec).get(GPU, Fraction(0)))
+
+
+def runs(pod: PodView) -> Iterator[Run]:
+    """The containers of a template in the order of the API: init containers last."""
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(sequence(pod.spec, kind)):
+            if isinstance(container, Mapping):
+                path = (*pod.path, "spec", kind, index)
+                yield Run(path, container, None, kind == "initContainers")
+
+
+@joined
+def _read(documents: Documents) -> dict[tuple[int, Path], tuple[Run, ...]]:
+    found: dict[tuple[int, Path], tuple[Run, ...]] = {}
+    engines = [engine(name) for name in ENGINES]
+    for group in documents.groups():
+        for pod in templates(group):
+            found[id(pod.document), pod.path] = tuple(
+                each._replace(
+                    reading=next(
+                        (
+                            reading
+                            for reader in engines
+                            if (reading := reader.read(each.container)) is not None
+                        ),
+                        None,
+                    )
+                )
+                for each in runs(pod)
+            )
+    return found
+
+
+def read_runs(documents: Documents, pod: PodView) -> tuple[Run, ...]:
+    """The containers of a template with what an engine says of each; read once."""
+    return _read(documents).get((id(pod.document), pod.path), ())
+
+
+def engine_of(documents: Documents, pod: PodView) -> Run | None:
+    """The container of a template that runs an engine we read."""
+    runs_ = read_runs(documents, pod)
+    return next((each for each in runs_ if each.reading is not None and not each.init), None)
+
+
+@joined
+def scalers(documents: Documents) -> dict[Key, list[Scaler]]:
+    """The autoscalers by what they scale."""
+    found: defaultdict[Key, list[Scaler]] = defaultdict(list)
+    for kind in ("HorizontalPodAutoscaler", "ScaledObject"):
+        for document in documents.of(kind):
+            scaler = scaler_of(document)
+            found[scaler.target].append(scaler)
+    return dict(found)
+
+
+def scaler_of(document: Document) -> Scaler:
+    """An autoscaler as one reads it: the HorizontalPodAutoscaler, or KEDA's ScaledObject with its own words."""
+    spec = mapping(document.manifest, "spec")
+    keda = "minReplicaCount" in spec or "maxReplicaCount" in spec or "triggers" in spec
+    words = ("minReplicaCount", "maxReplicaCount") if keda else ("minReplicas", "maxReplicas")
+    target = mapping(spec, "scaleTargetRef")
+    version = text(target, "apiVersion")
+    least = whole(spec, words[0])
+    most = whole(spec, words[1])
+    # Defaults: 1 and no maximum under a HorizontalPodAutoscaler, 0 and 100 under KEDA.
+    least = (0 if keda else 1) if least is None else least
+    return Scaler(
+        document=document,
+        target=Key(
+            version.rpartition("/")[0] if version else ("apps" if keda else ""),
+            text(target, "kind") or ("Deployment" if keda else ""),
+            document.key.namespace,
+            text(target, "name"),
+        ),
+        least=least,
+        most=max(least, (100 if keda else 0) if most is None else most),
+        at_most=("spec", words[1]),
+    )
+
+
+def scaler_for(documents: Documents, group: GroupView) -> Scaler | None:
+    """The autoscaler of a set; the first where there are several."""
+    found = scalers(documents).get(group.document.key)
+    return found[0] if found else None
+
+
+def most_groups(documents: Documents, group: GroupView) -> int:
+    """Groups that may be wanted: the replicas written (1 where not), or the autoscaler's maximum."""
+    scaler = scaler_for(documents, group)
+    if scaler is not None:
+        return min(_LIMIT, scaler.most)
+    return 1 if group.replicas is None else min(_LIMIT, max(0, group.replicas))
+
+
+def base_groups(documents: Documents, group: GroupView) -> int:
+    """Groups that are wanted in any case: the replicas written (1 where not), or the autoscaler's minimum."""
+    scaler = scaler_for(documents, group)
+    if scaler is not None:
+        return min(_LIMIT, scaler.least)
+    return 1 if group.replicas is None else min(_LIMIT, max(0, group.replicas))
+
+
+def amount(value: Node | None, of: int, *, up: bool) -> int | None:
+    """A number of pods or groups, written as a number or as a share of `of`; `None` for what is neither."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str) and value.endswith("%") and value[:-1].isdecimal():
+        share = Fraction(int(value[:-1]) * of, 100)
+        return ceil(share) if up else floor(share)
+    return None
+
+
+def rollout(group: GroupView, replicas: int) -> tuple[int, int]:
+    """Surge and unavailable groups of a rollout, defaults filled in (`lws §2a`, `§3`)."""
+    default = (0, 1) if is_set(group) else (DEFAULT_SHARE, DEFAULT_SHARE)
+    surge = amount(default[0] if group.surge is None else group.surge, replicas, up=True)
+    gone = amount(
+        default[1] if group.unavailable is None else group.unavailable, replicas, up=False
+    )
+    return max(0, surge or 0), max(0, gone or 0)
+
+
+def peak(group: GroupView, replicas: int) -> int:
+    """Groups that exist at the height of a rollout (`lws §3`)."""
+    surge, gone = rollout(group, replicas)
+    if is_set(group):
+        return leaderworkerset.peak_groups(replicas, surge=surge, unavailable=gone)
+    return replicas + surge
+
+
+def is_percent(value: Node | None) -> bool:
+    """Whether a number is written as a share."""
+    return isinstance(value, str) and value.endswith("%")
+
+
+def queue_label(group: GroupView) -> str:
+    """The LocalQueue that the set's own metadata names; empty where none."""
+    return text(group.document.manifest, "metadata", "labels", kueue.QUEUE_NAME)
+
+
+def annotation(group: GroupView, key: str) -> str:
+    """An annotation of the set's own metadata."""
+    return text(group.document.manifest, "metadata", "annotations", key)
+
+
+def cluster_queue(documents: Documents, group: GroupView) -> Document | None:
+    """The ClusterQueue behind the set's queue label, where both stand in the documents."""
+    label = queue_label(group)
+    if not label:
+        return None
+    local = documents.get(Key(kueue.GROUP, "LocalQueue", group.namespace, label))
+    if local is None:
+        return None
+    name = text(local.manifest, "spec", "clusterQueue")
+    return documents.get(Key(kueue.GROUP, "ClusterQueue", "", name))
+
+
+@joined
+def queued(documents: Documents) -> dict[Key, list[GroupView]]:
+    """The sets that wait in a ClusterQueue of the documents."""
+    found: defaultdict[Key, list[GroupView]] = defaultdict(list)
+    for group in documents.groups():
+        if (queue := cluster_queue(documents, group)) is not None:
+            found[queue.key].append(group)
+    return dict(found)
+
+
+def quota(queue: Document) -> dict[str, tuple[Fraction | None, Path]]:
+    """What a ClusterQueue grants of each resource over all flavors, with the place of the first amount.
+
+    `None` where it may borrow without a bound.
+    """
+    found: dict[str, tuple[Fraction | None, Path]] = {}
+    cohort = text(queue.manifest, "spec", "cohortName") or text(queue.manifest, "spec", "cohort")
+    for number, group in enumerate(sequence(queue.manifest, "spec", "resourceGroups")):
+        for index, flavor in enumerate(sequence(group, "flavors")):
+            for place, row in enumerate(sequence(flavor, "resources")):
+                name = text(row, "name")
+                path = ("spec", "resourceGroups", number, "flavors", index, "resources", place)
+                nominal = amount_of(dig(row, "nominalQuota")) or Fraction(0)
+                borrows = amount_of(dig(row, "borrowingLimit")) if cohort else Fraction(0)
+                before, at = found.get(name, (Fraction(0), (*path, "nominalQuota")))
+                grants = None if borrows is None or before is None else before + nominal + borrows
+                found[name] = (grants, at)
+    return found
+
+
+def flavors(documents: Documents, queue: Document) -> list[Document]:
+    """The ResourceFlavors of a ClusterQueue that stand in the documents."""
+    names = [
+        text(flavor, "name")
+        for group in sequence(queue.manifest, "spec", "resourceGroups")
+        for flavor in sequence(group, "flavors")
+    ]
+    found = (documents.get(Key(kueue.GROUP, "ResourceFlavor", "", name)) for name in names)
+    return [document for document in found if document is not None]
+
+
+def levels(topology: Document) -> list[str]:
+    """The node labels of a Topology, widest first."""
+    return [text(level, "nodeLabel") for level in sequence(topology.manifest, "spec", "levels")]
+
+
+def group_requests(group: GroupView) -> dict[str, Fraction]:
+    """What one group asks for: every pod of it."""
+    total: dict[str, Fraction] = {}
+    for pod in group.pods:
+        for name, value in requests(pod.spec).items():
+            total[name] = total.get(name, Fraction(0)) + value * pod.count
+    return total
+
+
+def shown(value: Fraction) -> str:
+    """An amount as people write it."""
+    return str(value) if value.denominator == 1 else f"{float(value):g}"
+
+
+def owned(document: Document) -> bool:
+    """Whether a controller made the object: what a dump of a cluster holds beside what people wrote."""
+    return bool(sequence(document.manifest, "metadata", "ownerReferences"))
+
+
+def places(pods: Sequence[PodView]) -> list[Document]:
+    """The documents that pods come from, once each."""
+    seen: dict[int, Document] = {}
+    for pod in pods:
+        seen.setdefault(id(pod.document), pod.document)
+    return list(seen.values())
+
+
+def over_groups(check: Callable[[GroupView, Documents, Context], Iterator[Fault]]) -> Check:
+    """A check of a document out of one of a set of groups: run for each set of the document."""
+
+    def each(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+        for group in documents.groups_of(subject.key):
+            yield from check(group, documents, context)
+
+    each.__doc__ = check.__doc__
+    return each
+
+
+def over_templates(check: Callable[[PodView, Documents, Context], Iterator[Fault]]) -> Check:
+    """A check of a document out of one of a pod template: run for each template, shared ones once."""
+
+    def each(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+        for group in documents.groups_of(subject.key):
+            for pod in templates(group):
+                yield from check(pod, documents, context)
+
+    each.__doc__ = check.__doc__
+    return each

@@ -1,0 +1,152 @@
+"""Scraping and alerting: targets that answer, and series that somebody exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gangform.apis import metrics
+from gangform.apis.forms import GroupView
+from gangform.apis.views import Documents, form_of
+from gangform.documents.document import Document, dig, sequence, text
+from gangform.findings import Path, Severity, declare
+from gangform.rules.joins import is_set, match_labels, own_workers, read_runs, surely
+from gangform.rules.rule import Context, Fault, rule
+
+HEADLESS = declare(
+    "monitor-selects-workers",
+    "A monitor scrapes workers that open no HTTP port: their targets are down for ever",
+    Severity.DEGRADES,
+    "engines §4.1; observability §1.9",
+)
+MISSING = declare(
+    "metric-not-exported",
+    "An expression asks for a series that no exporter has: it never has a value",
+    Severity.BREAKS,
+    "observability §1.1; engines §4",
+)
+CONFIGURED = declare(
+    "metric-needs-configuration",
+    "An expression asks for a series that stock kube-state-metrics does not make",
+    Severity.STYLE,
+    "observability §1.1, §1.6",
+)
+LABEL = declare(
+    "metric-label-unknown",
+    "An expression selects by a label that the series does not have: it selects nothing",
+    Severity.BREAKS,
+    "observability §1.1",
+)
+
+
+@rule(HEADLESS, kinds=("PodMonitor",))
+def monitor_selects_workers(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A monitor's targets serve HTTP."""
+    labels = match_labels(dig(subject.manifest, "spec", "selector"))
+    spaces = [
+        name
+        for name in sequence(subject.manifest, "spec", "namespaceSelector", "matchNames")
+        if isinstance(name, str)
+    ] or [subject.key.namespace]
+    if labels is None:
+        return
+    for space in spaces:
+        keys = {pod.document.key: None for pod in documents.pods(space, labels)}
+        for key in keys:
+            for group in documents.groups_of(key):
+                yield from _workers(subject, group, labels, documents)
+
+
+def _workers(
+    subject: Document, group: GroupView, labels: dict[str, str], documents: Documents
+) -> Iterator[Fault]:
+    workers = own_workers(group) if is_set(group) else None
+    if workers is None or not surely(workers, labels):
+        return
+    endpoints = sequence(subject.manifest, "spec", "podMetricsEndpoints")
+    for run in read_runs(documents, workers):
+        if run.reading is None or run.reading.serves_http:
+            continue
+        declared = {text(port, "name") for port in sequence(run.container, "ports")}
+        # A port by name makes targets of the containers that declare it, and of no others.
+        if any(text(point, "port") in declared or not text(point, "port") for point in endpoints):
+            form = form_of(group.kind)
+            leaders = form.selectors(name=group.name, app=group.name).leaders if form else {}
+            yield Fault(
+                path=("spec", "selector"),
+                what=f"{workers.count} headless workers of each group of {group.name} are scraped "
+                "beside the leader",
+                fix="select " + ", ".join(f'{key}: "{value}"' for key, value in leaders.items()),
+            )
+            return
+
+
+def _expressions(document: Document) -> Iterator[tuple[Path, str]]:
+    """The PromQL in a document: rules, and queries of a KEDA trigger."""
+    for number, group in enumerate(sequence(document.manifest, "spec", "groups")):
+        for index, each in enumerate(sequence(group, "rules")):
+            path: Path = ("spec", "groups", number, "rules", index, "expr")
+            yield path, text(each, "expr")
+    for index, trigger in enumerate(sequence(document.manifest, "spec", "triggers")):
+        yield ("spec", "triggers", index, "metadata", "query"), text(trigger, "metadata", "query")
+
+
+def _recorded(document: Document) -> set[str]:
+    """Series that the document's own rules record."""
+    return {
+        text(each, "record")
+        for group in sequence(document.manifest, "spec", "groups")
+        for each in sequence(group, "rules")
+    }
+
+
+@rule(MISSING, kinds=("PrometheusRule", "ScaledObject"))
+def metric_not_exported(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Every series in an expression exists."""
+    own = _recorded(subject)
+    for path, expression in _expressions(subject):
+        for name in metrics.names(expression):
+            if name not in own and metrics.standing(name) == "missing":
+                yield Fault(
+                    path=path,
+                    what=f"no exporter has a series `{name}`",
+                    fix=f"ask {metrics.instead(name)}",
+                    seen={"metric": name},
+                )
+
+
+@rule(CONFIGURED, kinds=("PrometheusRule", "ScaledObject"))
+def metric_needs_configuration(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Series that need a setting of the cluster are known to need it."""
+    own = _recorded(subject)
+    for path, expression in _expressions(subject):
+        for name in metrics.names(expression):
+            if name not in own and metrics.standing(name) == "configured":
+                yield Fault(
+                    path=path,
+                    what=f"`{name}` exists only where kube-state-metrics has a "
+                    "CustomResourceStateMetrics configuration for it",
+                    fix=f"add that configuration, or ask {metrics.instead(name)}",
+                    seen={"metric": name},
+                )
+
+
+@rule(LABEL, kinds=("PrometheusRule", "ScaledObject"))
+def metric_label_unknown(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Matchers use labels that the series has."""
+    for path, expression in _expressions(subject):
+        for name, label in metrics.strange_labels(expression):
+            has = metrics.KUBE_STATE_METRICS[name].labels
+            yield Fault(
+                path=path,
+                what=f"`{name}` has no label `{label}`; it has {', '.join(sorted(has))}",
+                fix="match the pod name, or join kube_pod_labels",
+                seen={"metric": name, "label": label},
+            )

@@ -1,0 +1,345 @@
+"""What a document names must be there: selectors match pods, and names lead to objects.
+
+Where the documents are no complete set, a name is only missed when they hold objects of that kind in that namespace:
+then it is the documents that make them. Secrets, claims and the like are missed in a complete set alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from gangform.apis import kueue, volcano
+from gangform.apis.forms import GroupView
+from gangform.apis.views import Documents, form_of
+from gangform.documents.document import Document, Key, Node, dig, mapping, sequence, text
+from gangform.findings import Path, Severity, declare
+from gangform.rules.joins import (
+    labels_of,
+    match_labels,
+    over_groups,
+    scaler_of,
+    templates,
+)
+from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
+
+SELECTOR_EMPTY = declare(
+    "selector-matches-nothing",
+    "A selector that matches no pod: the object does nothing",
+    Severity.BREAKS,
+    "lws §1, observability §5",
+)
+UNRESOLVED = declare(
+    "reference-unresolved",
+    "A name that leads to no object",
+    Severity.BREAKS,
+    "kueue §1.3, observability §7",
+)
+QUEUE_UNRESOLVED = declare(
+    "queue-unresolved",
+    "The queue label of a set names no LocalQueue of its namespace, so that its pods stay gated",
+    Severity.BREAKS,
+    "kueue §1.7, §2.2",
+)
+GROUP_UNRESOLVED = declare(
+    "pod-group-unresolved",
+    "Pods name a PodGroup that their namespace does not have: they stay pending without an event",
+    Severity.BREAKS,
+    "volcano §1.3",
+)
+POD_NEEDS = declare(
+    "pod-needs-missing-object",
+    "A pod names a ServiceAccount, ConfigMap, Secret or claim that is nowhere",
+    Severity.BREAKS,
+    "design §4 Workload",
+)
+CANNOT_SCALE = declare(
+    "scale-target-cannot-scale",
+    "An autoscaler targets a kind that has no scale subresource",
+    Severity.BREAKS,
+    "lab E5, E6",
+)
+
+_VOLCANO_GROUP: Final = volcano.API_VERSION.rpartition("/")[0]
+_NO_SCALE: Final = frozenset(
+    {"ConfigMap", "CronJob", "DaemonSet", "Job", "Pod", "PodGroup", "Secret", "Service"}
+)
+"""Core kinds and gangs, none of which has replicas behind a scale subresource."""
+_BACKENDS: Final = ("HTTPRoute", "GRPCRoute")
+
+
+@joined
+def _made(documents: Documents) -> dict[tuple[str, str], list[str]]:
+    """Names by kind and namespace."""
+    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for document in documents.all:
+        found[document.kind, document.key.namespace].append(document.key.name)
+    return dict(found)
+
+
+@joined
+def _other_pods(documents: Documents) -> frozenset[str]:
+    """Namespaces with pods of a kind that we cannot read: a selector may be meant for them."""
+    return frozenset(
+        document.key.namespace
+        for document in documents.all
+        if form_of(document.kind) is None and _holds_pods(document.manifest)
+    )
+
+
+def _holds_pods(node: Node) -> bool:
+    if isinstance(node, Mapping):
+        return "containers" in node or any(_holds_pods(value) for value in node.values())
+    if isinstance(node, (str, int)):
+        return False
+    return any(_holds_pods(value) for value in node)
+
+
+def _missing(documents: Documents, context: Context, key: Key) -> bool:
+    """Whether a name leads nowhere, as far as one can say."""
+    if not key.name or documents.get(key) is not None or key in context.exists:
+        return False
+    return context.complete or (key.kind, key.namespace) in _made(documents)
+
+
+def _instead(documents: Documents, key: Key) -> str:
+    names = _made(documents).get((key.kind, key.namespace), [])
+    close = get_close_matches(key.name, names, n=1, cutoff=0.5)
+    return close[0] if close else (names[0] if names else "")
+
+
+def _fault(documents: Documents, key: Key, path: Path) -> Fault:
+    other = _instead(documents, key)
+    where = f" in namespace {key.namespace}" if key.namespace else ""
+    if other and documents.get(key._replace(name=other)) is None:
+        kind = next(d for d in documents.of(key.kind) if d.key.name == other)
+        fix = f"write the apiVersion of {kind.key}: {text(kind.manifest, 'apiVersion')}"
+    elif other:
+        fix = f"name {other}, or add the {key.kind} {key.name}"
+    else:
+        fix = f"add the {key.kind} {key.name}{where}"
+    return Fault(
+        path=path,
+        what=f"no {key.kind} is called `{key.name}`{where}",
+        fix=fix,
+        seen={"kind": key.kind, "name": key.name, "namespace": key.namespace},
+    )
+
+
+# ── selectors ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _selector(document: Document) -> tuple[Path, dict[str, str]] | None:
+    """Where the selector of a document stands and its labels; `None` where it has none or expressions decide."""
+    spec = mapping(document.manifest, "spec")
+    if document.kind == "Service":
+        labels = labels_of(dig(spec, "selector"))
+        return (("spec", "selector"), labels) if labels else None
+    field = "podSelector" if document.kind == "NetworkPolicy" else "selector"
+    labels_ = match_labels(dig(spec, field))
+    return (("spec", field, "matchLabels"), labels_) if labels_ else None
+
+
+def _namespaces(document: Document, documents: Documents) -> list[str] | None:
+    """Where a selector looks; `None` for everywhere."""
+    selector = mapping(document.manifest, "spec", "namespaceSelector")
+    if dig(selector, "any") is True:
+        return None
+    names = [name for name in sequence(selector, "matchNames") if isinstance(name, str)]
+    return names or [document.key.namespace]
+
+
+@rule(
+    SELECTOR_EMPTY,
+    kinds=("Service", "PodDisruptionBudget", "NetworkPolicy", "PodMonitor", "InferencePool"),
+)
+def selector_matches_nothing(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A selector matches the pods that some set of the documents will have."""
+    found = _selector(subject)
+    spaces = _namespaces(subject, documents)
+    if found is None or spaces is None:
+        return
+    path, labels = found
+    if any(space in _other_pods(documents) for space in spaces):
+        return
+    pods = [pod for space in spaces for pod in documents.pods(space, {})]
+    if not pods and not context.complete:
+        return
+    if any(documents.pods(space, labels) for space in spaces):
+        return
+    near = max(
+        pods,
+        key=lambda pod: sum(pod.labels.get(key) == labels[key] for key in labels),
+        default=None,
+    )
+    shown = ", ".join(f"{key}={value}" for key, value in labels.items())
+    use = "" if near is None else _difference(labels, near.labels)
+    yield Fault(
+        path=path,
+        what=f"no pod carries {shown}",
+        fix=use or "select labels that the pod templates carry",
+        seen={"selector": shown},
+    )
+
+
+def _difference(labels: Mapping[str, str], has: Mapping[str, str]) -> str:
+    wrong = [key for key, value in labels.items() if has.get(key) != value]
+    for key in wrong:
+        if key in has:
+            return f"write {key}: {has[key]}, as on the pods, instead of {labels[key]}"
+    name = next(iter(has), "")
+    return f"select {name}: {has[name]}, which the pods carry" if name else ""
+
+
+# ── names ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _target(subject: Document) -> Iterator[tuple[Path, Key]]:
+    key = scaler_of(subject).target
+    if key.kind:
+        yield ("spec", "scaleTargetRef", "name"), key
+
+
+def _local_queue(subject: Document) -> Iterator[tuple[Path, Key]]:
+    name = text(subject.manifest, "spec", "clusterQueue")
+    yield ("spec", "clusterQueue"), Key(kueue.GROUP, "ClusterQueue", "", name)
+
+
+def _cluster_queue(subject: Document) -> Iterator[tuple[Path, Key]]:
+    for number, group in enumerate(sequence(subject.manifest, "spec", "resourceGroups")):
+        for index, flavor in enumerate(sequence(group, "flavors")):
+            path = ("spec", "resourceGroups", number, "flavors", index, "name")
+            yield path, Key(kueue.GROUP, "ResourceFlavor", "", text(flavor, "name"))
+
+
+def _flavor(subject: Document) -> Iterator[tuple[Path, Key]]:
+    name = text(subject.manifest, "spec", "topologyName")
+    yield ("spec", "topologyName"), Key(kueue.GROUP, "Topology", "", name)
+
+
+def _pod_group(subject: Document) -> Iterator[tuple[Path, Key]]:
+    name = text(subject.manifest, "spec", "queue")
+    if name not in (volcano.DEFAULT_QUEUE, volcano.ROOT_QUEUE):
+        yield ("spec", "queue"), Key(_VOLCANO_GROUP, "Queue", "", name)
+
+
+def _route(subject: Document) -> Iterator[tuple[Path, Key]]:
+    for number, each in enumerate(sequence(subject.manifest, "spec", "rules")):
+        for index, ref in enumerate(sequence(each, "backendRefs")):
+            path = ("spec", "rules", number, "backendRefs", index, "name")
+            space = text(ref, "namespace") or subject.key.namespace
+            kind = text(ref, "kind") or "Service"
+            yield path, Key(text(ref, "group"), kind, space, text(ref, "name"))
+
+
+_NAMES: Final[Mapping[str, Callable[[Document], Iterator[tuple[Path, Key]]]]] = {
+    "HorizontalPodAutoscaler": _target,
+    "ScaledObject": _target,
+    "LocalQueue": _local_queue,
+    "ClusterQueue": _cluster_queue,
+    "ResourceFlavor": _flavor,
+    "PodGroup": _pod_group,
+    **dict.fromkeys(_BACKENDS, _route),
+}
+
+
+@rule(UNRESOLVED, kinds=_NAMES)
+def reference_unresolved(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Queues, flavors, topologies, scale targets and backends of routes exist."""
+    for path, key in _NAMES[subject.kind](subject):
+        if _missing(documents, context, key):
+            yield _fault(documents, key, path)
+
+
+@rule(CANNOT_SCALE, kinds=("HorizontalPodAutoscaler", "ScaledObject"))
+def scale_target_cannot_scale(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """What an autoscaler targets has replicas."""
+    kind = text(subject.manifest, "spec", "scaleTargetRef", "kind")
+    if kind in _NO_SCALE:
+        yield Fault(
+            path=("spec", "scaleTargetRef", "kind"),
+            what=f"a {kind} has no scale subresource",
+            fix="target the set whose replicas are meant",
+            seen={"kind": kind},
+        )
+
+
+@rule(QUEUE_UNRESOLVED, kinds=WORKLOADS)
+def queue_unresolved(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+    """The queue label names a LocalQueue of the same namespace."""
+    name = text(subject.manifest, "metadata", "labels", kueue.QUEUE_NAME)
+    key = Key(kueue.GROUP, "LocalQueue", subject.key.namespace, name)
+    missing = _missing(documents, context, key)
+    if not missing and name and key not in context.exists and documents.get(key) is None:
+        missing = any(other.key.name == name for other in documents.of("LocalQueue"))
+    if missing:
+        yield _fault(documents, key, ("metadata", "labels", kueue.QUEUE_NAME))
+
+
+@rule(GROUP_UNRESOLVED, kinds=WORKLOADS)
+@over_groups
+def pod_group_unresolved(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """The PodGroup that pods name is in their namespace."""
+    for pod in templates(group):
+        name = pod.annotations.get(volcano.GROUP_NAME, "")
+        key = Key(_VOLCANO_GROUP, "PodGroup", group.namespace, name)
+        if _missing(documents, context, key):
+            path = (*pod.path, "metadata", "annotations", volcano.GROUP_NAME)
+            yield _fault(documents, key, path)
+
+
+@rule(POD_NEEDS, kinds=WORKLOADS, scope="cluster")
+@over_groups
+def pod_needs_missing_object(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Accounts, configuration, Secrets and claims that a pod cannot start without exist."""
+    for pod in templates(group):
+        for path, kind, name in _needs(pod.spec):
+            key = Key("", kind, group.namespace, name)
+            if _missing(documents, context, key):
+                yield _fault(documents, key, (*pod.path, "spec", *path))
+
+
+def _needs(spec: Node) -> Iterator[tuple[Path, str, str]]:
+    account = text(spec, "serviceAccountName")
+    if account != "default":
+        yield ("serviceAccountName",), "ServiceAccount", account
+    for index, secret in enumerate(sequence(spec, "imagePullSecrets")):
+        yield ("imagePullSecrets", index, "name"), "Secret", text(secret, "name")
+    for index, volume in enumerate(sequence(spec, "volumes")):
+        path: Path = ("volumes", index)
+        claim = text(volume, "persistentVolumeClaim", "claimName")
+        yield (*path, "persistentVolumeClaim", "claimName"), "PersistentVolumeClaim", claim
+        if dig(volume, "configMap", "optional") is not True:
+            yield (*path, "configMap", "name"), "ConfigMap", text(volume, "configMap", "name")
+        if dig(volume, "secret", "optional") is not True:
+            yield (*path, "secret", "secretName"), "Secret", text(volume, "secret", "secretName")
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(sequence(spec, kind)):
+            yield from _environment((kind, index), container)
+
+
+def _environment(path: Path, container: Node) -> Iterator[tuple[Path, str, str]]:
+    sources = (("configMap", "ConfigMap"), ("secret", "Secret"))
+    for index, variable in enumerate(sequence(container, "env")):
+        for word, kind in sources:
+            ref = dig(variable, "valueFrom", f"{word}KeyRef")
+            if dig(ref, "optional") is not True:
+                at = (*path, "env", index, "valueFrom", f"{word}KeyRef", "name")
+                yield at, kind, text(ref, "name")
+    for index, source in enumerate(sequence(container, "envFrom")):
+        for word, kind in sources:
+            ref = dig(source, f"{word}Ref")
+            if dig(ref, "optional") is not True:
+                yield (*path, "envFrom", index, f"{word}Ref", "name"), kind, text(ref, "name")

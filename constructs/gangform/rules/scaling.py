@@ -1,0 +1,245 @@
+"""Autoscalers: they scale the set, by a signal that means load, in steps and up to a number that can start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final
+
+from gangform.apis.forms import GroupView
+from gangform.apis.keys import GPU
+from gangform.apis.views import FORMS, Documents
+from gangform.documents.document import Document, Key, dig, mapping, sequence, text, whole
+from gangform.findings import Path, Severity, declare
+from gangform.rules.joins import (
+    base_groups,
+    cluster_queue,
+    gpus,
+    group_requests,
+    is_set,
+    most_groups,
+    peak,
+    queued,
+    quota,
+    scaler_for,
+    scaler_of,
+    shown,
+)
+from gangform.rules.rule import WORKLOADS, Context, Fault, rule
+
+CHILD = declare(
+    "scale-target-is-child",
+    "An autoscaler targets an object that a set's controller makes and sets back",
+    Severity.BREAKS,
+    "observability §3.1; lab E1",
+)
+SIGNAL = declare(
+    "scale-by-idle-signal",
+    "CPU and memory of leaders say nothing about the load of GPUs",
+    Severity.DEGRADES,
+    "observability §3.2; lws §7",
+)
+STEP = declare(
+    "scale-steps-unlimited",
+    "Without a scale-up policy an autoscaler adds 4 groups, or twice as many, every 15 seconds",
+    Severity.DEGRADES,
+    "observability §3.3",
+)
+STEP_KEDA = declare(
+    "scale-steps-of-keda-unlimited",
+    "Without a scale-up policy KEDA's autoscaler adds 4 groups, or twice as many, every 15 seconds",
+    Severity.STYLE,
+    "observability §3.3, §3.5",
+)
+TWO_OWNERS = declare(
+    "replicas-owned-by-autoscaler",
+    "The manifest writes replicas that an autoscaler owns: every apply sets the scale back",
+    Severity.DEGRADES,
+    "lab E5; observability §3.6",
+)
+BEYOND_QUOTA = declare(
+    "scale-beyond-quota",
+    "The autoscaler's maximum does not fit the quota of its queue: the last groups never start",
+    Severity.DEGRADES,
+    "observability §3.3; kueue §7",
+)
+BOUNDS = declare(
+    "scale-bounds-refused",
+    "Bounds that the API refuses",
+    Severity.BREAKS,
+    "lab E5",
+)
+
+_HPA: Final = "HorizontalPodAutoscaler"
+_KEDA: Final = "ScaledObject"
+_IDLE: Final = frozenset({"cpu", "memory"})
+
+
+def _targets(subject: Document, documents: Documents) -> Iterator[GroupView]:
+    """The set behind an autoscaler, where its pods are groups or have GPUs."""
+    for group in documents.groups_of(scaler_of(subject).target):
+        if (is_set(group) and group.size > 1) or gpus(group.leader):
+            yield group
+
+
+@rule(CHILD, kinds=(_HPA, _KEDA))
+def scale_target_is_child(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """The target is the set itself."""
+    target = scaler_of(subject).target
+    if documents.get(target) is not None:
+        return
+    stem = target.name.rpartition("-")
+    names = [target.name] + ([stem[0]] if stem[2].isdecimal() else [])
+    for kind, form in FORMS.items():
+        if not form.can.makes_stateful_sets or kind == target.kind:
+            continue
+        for name in names:
+            owner = Key(form.api_version.rpartition("/")[0], kind, target.namespace, name)
+            if documents.get(owner) is not None:
+                yield Fault(
+                    path=("spec", "scaleTargetRef"),
+                    what=f"{target.kind} {target.name} is made by {kind} {name}, which sets its "
+                    "replicas",
+                    fix=f"target apiVersion: {form.api_version}, kind: {kind}, name: {name}",
+                )
+                return
+
+
+@rule(SIGNAL, kinds=(_HPA, _KEDA))
+def scale_by_idle_signal(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """GPU groups scale by what waits for them."""
+    names: list[tuple[Path, str]] = []
+    for index, metric in enumerate(sequence(subject.manifest, "spec", "metrics")):
+        for field in ("resource", "containerResource"):
+            path: Path = ("spec", "metrics", index, field, "name")
+            names.append((path, text(metric, field, "name")))
+    for index, trigger in enumerate(sequence(subject.manifest, "spec", "triggers")):
+        names.append((("spec", "triggers", index, "type"), text(trigger, "type")))
+    for group in _targets(subject, documents):
+        for path, name in names:
+            if name in _IDLE and gpus(group.leader):
+                yield Fault(
+                    path=path,
+                    what=f"{name} is averaged over the leaders of {group.name}, whose work is on "
+                    f"{gpus(group.leader)} GPUs a pod",
+                    fix="scale by requests that wait, as an External metric with an averageValue",
+                )
+
+
+def _step_faults(subject: Document, documents: Documents, path: Path) -> Iterator[Fault]:
+    up = dig(subject.manifest, *path, "scaleUp")
+    if sequence(up, "policies") or text(up, "selectPolicy") == "Disabled":
+        return
+    for group in _targets(subject, documents):
+        held = int(group_requests(group).get(GPU, Fraction(0)))
+        now = base_groups(documents, group)
+        step = min(max(4, now), max(0, most_groups(documents, group) - now))
+        if step > 1:
+            yield Fault(
+                path=(*path, "scaleUp"),
+                what=f"{step} groups of {held} GPUs may be added within 15 s, before the first of "
+                "them has loaded",
+                fix="add the policy {type: Pods, value: 1, periodSeconds: the cold start}",
+                seen={"groups": str(step)},
+            )
+
+
+@rule(STEP, kinds=(_HPA,))
+def scale_steps_unlimited(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """One group is added at a time."""
+    yield from _step_faults(subject, documents, ("spec", "behavior"))
+
+
+@rule(STEP_KEDA, kinds=(_KEDA,))
+def scale_steps_of_keda_unlimited(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """One group is added at a time, under KEDA too."""
+    path = ("spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
+    yield from _step_faults(subject, documents, path)
+
+
+@rule(TWO_OWNERS, kinds=WORKLOADS)
+def replicas_owned_by_autoscaler(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A set that an autoscaler scales leaves its replicas out."""
+    written = dig(subject.manifest, "spec", "replicas")
+    for group in documents.groups_of(subject.key):
+        scaler = scaler_for(documents, group)
+        if scaler is not None and written is not None:
+            yield Fault(
+                path=("spec", "replicas"),
+                what=f"replicas {written} is written, and {scaler.document.kind} "
+                f"{scaler.document.key.name} scales between {scaler.least} and {scaler.most}",
+                fix="remove spec.replicas",
+            )
+
+
+@rule(BEYOND_QUOTA, kinds=(_HPA, _KEDA))
+def scale_beyond_quota(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """The maximum of groups and their surge fit the quota, beside what else waits in the queue."""
+    for group in documents.groups_of(scaler_of(subject).target):
+        scaler = scaler_for(documents, group)
+        queue = cluster_queue(documents, group)
+        if queue is None or scaler is None or scaler.document is not subject:
+            continue
+        others = [each for each in queued(documents)[queue.key] if each is not group]
+        surge = peak(group, scaler.most) - scaler.most
+        for name, (most, _) in quota(queue).items():
+            one = group_requests(group).get(name, Fraction(0))
+            beside = sum(
+                (
+                    group_requests(each).get(name, Fraction(0))
+                    * peak(each, base_groups(documents, each))
+                    for each in others
+                ),
+                Fraction(0),
+            )
+            need = one * (scaler.most + surge)
+            base = one * peak(group, scaler.least)
+            if one and most is not None and beside + base <= most < beside + need:
+                fits = int((most - beside) // one) - surge
+                yield Fault(
+                    path=scaler.at_most,
+                    what=f"{scaler.most} groups and {surge} in surge, of {shown(one)} {name} each, "
+                    f"are {shown(need)}"
+                    + (f" beside {shown(beside)} of other sets" if beside else "")
+                    + f"; {queue.key.name} has {shown(most)}",
+                    fix=f"write {scaler.at_most[-1]}: {max(fits, 1)}, or raise the quota to "
+                    f"{shown(beside + need)}",
+                    seen={"needed": shown(beside + need), "quota": shown(most)},
+                )
+                break
+
+
+@rule(BOUNDS, kinds=(_HPA,))
+def scale_bounds_refused(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """The minimum is at least one and not above the maximum."""
+    spec = mapping(subject.manifest, "spec")
+    least, most = whole(spec, "minReplicas"), whole(spec, "maxReplicas")
+    outside = any(
+        text(metric, "type") in ("External", "Object") for metric in sequence(spec, "metrics")
+    )
+    if least == 0 and not outside:
+        yield Fault(
+            path=("spec", "minReplicas"),
+            what="minReplicas 0 needs an Object or External metric, and the gate HPAScaleToZero",
+            fix="write minReplicas: 1, or scale to zero with KEDA",
+        )
+    if most is None or most < max(1, 1 if least is None else least):
+        yield Fault(
+            path=("spec", "maxReplicas"),
+            what=f"maxReplicas {most} is below minReplicas {1 if least is None else least}",
+            fix=f"write maxReplicas: {max(2, (least or 1) + 1)}",
+        )

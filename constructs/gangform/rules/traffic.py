@@ -1,0 +1,331 @@
+"""Services: they reach every leader and no worker, under a name of their own, on a port that somebody opens."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from gangform.apis.forms import GroupView, PodView
+from gangform.apis.keys import CORE
+from gangform.apis.views import Documents, form_of
+from gangform.documents.document import Document, Key, dig, sequence, text, whole
+from gangform.findings import Path, Severity, declare
+from gangform.rules.joins import (
+    SETS,
+    engine_of,
+    is_set,
+    labels_of,
+    most_groups,
+    over_groups,
+    own_workers,
+    owned,
+    read_runs,
+    rollout,
+    surely,
+    templates,
+)
+from gangform.rules.rule import Context, Fault, joined, rule
+
+WORKERS = declare(
+    "service-selects-workers",
+    "A traffic Service selects workers, which answer no requests",
+    Severity.BREAKS,
+    "lws §1; engines §1.3, §2.2",
+)
+NO_LEADER = declare(
+    "service-selects-no-leader",
+    "A traffic Service selects pods of a set, but no leader",
+    Severity.BREAKS,
+    "lws §1",
+)
+SUBSET = declare(
+    "service-selects-subset",
+    "A traffic Service selects by a label that differs from group to group: it reaches one of them",
+    Severity.BREAKS,
+    "lws §1; lab E1",
+)
+COLLIDES = declare(
+    "service-name-collides",
+    "A Service has the name of the headless one that the controller makes for the group's addresses",
+    Severity.BREAKS,
+    "lws §1; observability §6",
+)
+UNSERVED = declare(
+    "service-port-unserved",
+    "A Service sends to a port that no selected pod opens",
+    Severity.BREAKS,
+    "observability §6",
+)
+UNREADY = declare(
+    "service-publishes-unready",
+    "A traffic Service publishes leaders that still load: they get requests and refuse them",
+    Severity.DEGRADES,
+    "observability §6",
+)
+LOCAL = declare(
+    "service-traffic-local",
+    "internalTrafficPolicy Local drops what clients on nodes without a leader send",
+    Severity.DEGRADES,
+    "observability §6",
+)
+RENDEZVOUS = declare(
+    "rendezvous-waits-for-readiness",
+    "Workers join through a Service that shows the leader only when it is Ready, which it is after they joined",
+    Severity.BREAKS,
+    "observability §6; lws §1",
+)
+SHADOWS = declare(
+    "service-links-shadow-engine",
+    "A Service named like the engine puts variables of the engine's own prefix into its pods",
+    Severity.BREAKS,
+    "engines §1.5",
+)
+
+_SHARED: Final = "Shared"
+
+
+def _selected(service: Document, documents: Documents) -> list[PodView]:
+    labels = labels_of(dig(service.manifest, "spec", "selector"))
+    return list(documents.pods(service.key.namespace, labels)) if labels else []
+
+
+def _headless(service: Document) -> bool:
+    return text(service.manifest, "spec", "clusterIP") == "None"
+
+
+def _sets(service: Document, documents: Documents) -> list[GroupView]:
+    """The sets of groups of several pods that a traffic Service of ours, not a controller's, selects from."""
+    if _headless(service) or owned(service):
+        return []
+    found: dict[Key, None] = {}
+    for pod in _selected(service, documents):
+        found.setdefault(pod.document.key)
+    return [group for key in found for group in documents.groups_of(key) if is_set(group)]
+
+
+@rule(WORKERS, kinds=("Service",))
+def service_selects_workers(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Requests reach leaders only, unless the workers serve too."""
+    labels = labels_of(dig(subject.manifest, "spec", "selector"))
+    for group in _sets(subject, documents):
+        workers = own_workers(group)
+        if workers is None or not surely(workers, labels) or not surely(group.leader, labels):
+            continue
+        run = engine_of(documents, workers)
+        if run is not None and run.reading is not None and run.reading.serves_http:
+            continue
+        only = {key: value for key, value in group.leader.labels.items() if key in workers.never}
+        add = ", ".join(f'{key}: "{value}"' for key, value in only.items())
+        yield Fault(
+            path=("spec", "selector"),
+            what=f"the selector matches the {workers.count} workers of each group of {group.name} "
+            "beside its leader",
+            fix=f"add {add} to the selector" if add else "select a label that leaders alone carry",
+        )
+
+
+@rule(NO_LEADER, kinds=("Service",))
+def service_selects_no_leader(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A Service of a set reaches its leaders."""
+    labels = labels_of(dig(subject.manifest, "spec", "selector"))
+    for group in _sets(subject, documents):
+        workers = own_workers(group)
+        if group.leader.matches(labels) or workers is None:
+            continue
+        run = engine_of(documents, workers)
+        if run is not None and run.reading is not None and run.reading.serves_http:
+            continue
+        yield Fault(
+            path=("spec", "selector"),
+            what=f"the selector matches workers of {group.name} and not its leaders",
+            fix="select "
+            + ", ".join(f'{key}: "{value}"' for key, value in _leader_labels(group).items()),
+        )
+
+
+def _leader_labels(group: GroupView) -> dict[str, str]:
+    form = form_of(group.kind)
+    return dict(form.selectors(name=group.name, app=group.name).leaders) if form else {}
+
+
+@rule(SUBSET, kinds=("Service",))
+def service_selects_subset(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A Service of a set reaches every group."""
+    labels = labels_of(dig(subject.manifest, "spec", "selector"))
+    for group in _sets(subject, documents):
+        groups = most_groups(documents, group)
+        by = [key for key in labels if key in group.leader.varying]
+        if groups > 1 and by and group.leader.matches(labels):
+            yield Fault(
+                path=("spec", "selector"),
+                what=f"{', '.join(by)} differs from group to group, so that at most 1 of {groups} "
+                f"leaders of {group.name} is reached",
+                fix="select "
+                + ", ".join(f'{key}: "{value}"' for key, value in _leader_labels(group).items()),
+                seen={"groups": str(groups)},
+            )
+
+
+@rule(COLLIDES, kinds=SETS)
+@over_groups
+def service_name_collides(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """The controller's own Service has its name for itself."""
+    if group.size < 2:
+        return
+    policy = text(group.document.manifest, "spec", "networkConfig", "subdomainPolicy") or _SHARED
+    names = [group.name]
+    if policy != _SHARED:
+        most = most_groups(documents, group)
+        names = [f"{group.name}-{index}" for index in range(most + rollout(group, most)[0])]
+    group_of_core = CORE.rpartition("/")[0]
+    for name in names:
+        service = documents.get(Key(group_of_core, "Service", group.namespace, name))
+        if service is not None and not owned(service):
+            yield Fault(
+                path=("metadata", "name"),
+                what=f"`{name}` is the headless Service that gives {group.kind} {group.name} its "
+                "addresses",
+                fix=f"rename this Service: {group.name}-leader",
+                on=service,
+            )
+
+
+@rule(UNSERVED, kinds=("Service",))
+def service_port_unserved(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Each port of a Service leads to one that a selected pod opens."""
+    pods = _selected(subject, documents)
+    if not pods or owned(subject):
+        return
+    names: set[str] = set()
+    numbers: set[int] = set()
+    for pod in pods:
+        for run in read_runs(documents, pod):
+            if run.reading is not None and run.reading.serves_http:
+                numbers.add(run.reading.port)
+            for port in sequence(run.container, "ports"):
+                names.add(text(port, "name"))
+                numbers.add(whole(port, "containerPort") or 0)
+    known = sorted(numbers - {0})
+    for index, port in enumerate(sequence(subject.manifest, "spec", "ports")):
+        path: Path = ("spec", "ports", index)
+        target = dig(port, "targetPort")
+        name = target if isinstance(target, str) and not target.isdecimal() else ""
+        number = int(target) if isinstance(target, (int, str)) and not name else 0
+        if target is None:
+            number = whole(port, "port") or 0
+        missing = name not in names if name else bool(known) and number not in numbers
+        if missing and not (_headless(subject) and target is None):
+            yield Fault(
+                path=path if target is None else (*path, "targetPort"),
+                what=f"no selected pod opens port {name or number}; they open "
+                + (", ".join(map(str, known)) or "none"),
+                fix=f"write targetPort: {known[0]}" if known else "declare the port in the pods",
+                seen={"port": name or str(number)},
+            )
+
+
+@rule(UNREADY, kinds=("Service",))
+def service_publishes_unready(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A traffic Service knows ready leaders only."""
+    if dig(subject.manifest, "spec", "publishNotReadyAddresses") is True:
+        for group in _sets(subject, documents):
+            yield Fault(
+                path=("spec", "publishNotReadyAddresses"),
+                what=f"leaders of {group.name} are published before they are Ready",
+                fix="write publishNotReadyAddresses: false",
+            )
+
+
+@rule(LOCAL, kinds=("Service",))
+def service_traffic_local(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Clients on any node reach the leaders."""
+    if text(subject.manifest, "spec", "internalTrafficPolicy") == "Local":
+        for group in _sets(subject, documents):
+            yield Fault(
+                path=("spec", "internalTrafficPolicy"),
+                what=f"clients on a node without a leader of {group.name} get no answer",
+                fix="write internalTrafficPolicy: Cluster",
+            )
+
+
+@rule(RENDEZVOUS, kinds=("Service",))
+def rendezvous_waits_for_readiness(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A Service that groups meet through shows pods that are not ready yet."""
+    name = subject.key.name
+    if not name or dig(subject.manifest, "spec", "publishNotReadyAddresses") is True:
+        return
+    word = re.compile(rf"(?:^|[=\s/@]){re.escape(name)}(?:$|[.:,\s])")
+    seen: set[Key] = set()
+    for pod in _selected(subject, documents):
+        if pod.document.key in seen:
+            continue
+        seen.add(pod.document.key)
+        for group in documents.groups_of(pod.document.key):
+            if not is_set(group) or group.size < 2:
+                continue
+            workers = templates(group)[-1]
+            for run in read_runs(documents, workers):
+                words = [*sequence(run.container, "command"), *sequence(run.container, "args")]
+                if any(isinstance(each, str) and word.search(each) for each in words):
+                    yield Fault(
+                        path=("spec", "publishNotReadyAddresses"),
+                        what=f"workers of {group.name} look for their leader as `{name}`, which "
+                        "resolves only after the leader is Ready",
+                        fix="write publishNotReadyAddresses: true, or use the address that the "
+                        "controller injects",
+                    )
+                    break
+
+
+@joined
+def _linked(documents: Documents) -> dict[tuple[str, str], list[str]]:
+    """Sets whose engine takes variables from Services, by namespace and the prefix that it reads."""
+    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for group in documents.groups():
+        for pod in templates(group):
+            run = engine_of(documents, pod)
+            linked = dig(pod.spec, "enableServiceLinks") is not False
+            if linked and run is not None and run.reading is not None:
+                names = found[group.namespace, _prefix(run.reading.engine)]
+                if group.name not in names:
+                    names.append(group.name)
+    return dict(found)
+
+
+def _prefix(name: str) -> str:
+    return name.upper().replace("-", "_")
+
+
+@rule(SHADOWS, kinds=("Service",))
+def service_links_shadow_engine(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """No Service is called like an engine whose pods take service links."""
+    key = (subject.key.namespace, _prefix(subject.key.name))
+    if _headless(subject):
+        return
+    for name in _linked(documents).get(key, ()):
+        yield Fault(
+            path=("metadata", "name"),
+            what=f"pods of {name} get {key[1]}_PORT=tcp://… from this Service, and their engine "
+            "reads it as its own",
+            fix=f"write enableServiceLinks: false in {name}, or rename the Service",
+        )
