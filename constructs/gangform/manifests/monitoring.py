@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gangform.apis import core
-from gangform.apis.metrics import METRICS_PATH, Alert
+from gangform.apis.alerting import METRICS_PATH, Alert
 from gangform.documents.document import Manifest, Node
 from gangform.manifests.pod import metadata
 from gangform.plan.serving import ServingPlan

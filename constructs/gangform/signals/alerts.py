@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gangform.apis.metrics import Alert, AlertSeverity
+from gangform.apis.alerting import Alert, AlertSeverity
 from gangform.plan.serving import ServingPlan, WorkloadPlan
 from gangform.signals import queries, thresholds
 from gangform.signals.queries import Exporter, GroupSets, PlainPods, Replicas
@@ -135,7 +135,7 @@ class _Writer:
             replicas.missing,
             "critical",
             "The workload of a serving is absent.",
-            f"kube-state-metrics has shown no workload of {self._who} for {limits.missing}: it was never applied, "
+            f"The workload of {self._who} has not been seen for {limits.missing}: it was never applied, "
             "was deleted, or its metrics are not collected, and then no other alert can fire.",
             limits.missing,
         )

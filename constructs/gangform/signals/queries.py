@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import Protocol
 
-from gangform.apis import metrics
-from gangform.apis.metrics import Series
+from gangform.apis import alerting
 from gangform.units import Seconds
 
 
@@ -66,12 +65,12 @@ class Exporter:
     job: str
     namespace: str
 
-    def select(self, series: Series, *matchers: str) -> str:
+    def select(self, series: str, *matchers: str) -> str:
         """The series of the namespace that match."""
         mine = (equal("job", self.job), equal("namespace", self.namespace))
         return f"{series}{{{', '.join((*mine, *matchers))}}}"
 
-    def everywhere(self, series: Series) -> str:
+    def everywhere(self, series: str) -> str:
         """All series of a kind, whatever their namespace."""
         return f"{series}{{{equal('job', self.job)}}}"
 
@@ -133,20 +132,20 @@ class GroupSets:
         """One series for each leader that is Ready."""
         matchers = equal("condition", "true"), like("pod", self.leader)
         return (
-            f"max by (namespace, pod) ({self.exporter.select(metrics.POD_READY, *matchers)}) == 1"
+            f"max by (namespace, pod) ({self.exporter.select(alerting.POD_READY, *matchers)}) == 1"
         )
 
     @property
     def full(self) -> str:
         """One series for each group whose workers are all ready, called like its leader. Not for groups of one."""
-        ready = self.exporter.select(metrics.SET_READY, like("statefulset", self.leader))
+        ready = self.exporter.select(alerting.SET_READY, like("statefulset", self.leader))
         enough = f"max by (namespace, statefulset) ({ready}) >= {self.size - 1}"
         return f'label_replace(\n  {enough},\n  "pod", "$1", "statefulset", "(.*)"\n)'
 
     @property
     def wanted(self) -> str:
         """Groups wanted: follows an autoscaler, and counts surge groups, so that none of them hides a broken one."""
-        replicas = self.exporter.select(metrics.SET_WANTED, self.sets)
+        replicas = self.exporter.select(alerting.SET_WANTED, self.sets)
         return f"sum by (namespace) (max by (namespace, statefulset) ({replicas}))"
 
     @property
@@ -166,28 +165,28 @@ class GroupSets:
     def missing(self) -> str:
         """One series for each set without its leader StatefulSet."""
         return "\nor\n".join(
-            f"absent({self.exporter.select(metrics.SET_WANTED, equal('statefulset', name))})"
+            f"absent({self.exporter.select(alerting.SET_WANTED, equal('statefulset', name))})"
             for name in self.names
         )
 
     def stalled(self, quiet: Seconds) -> str:
         """Sets with two revisions in which neither counter has moved."""
 
-        def revisions(series: Series) -> str:
+        def revisions(series: str) -> str:
             found = self.exporter.select(series, self.sets)
             return f"max by (namespace, statefulset, revision) ({found})"
 
-        new = revisions(metrics.SET_UPDATE_REVISION)
-        old = revisions(metrics.SET_CURRENT_REVISION)
+        new = revisions(alerting.SET_UPDATE_REVISION)
+        old = revisions(alerting.SET_CURRENT_REVISION)
         parts = [boxed(f"{new}\nunless on (namespace, statefulset, revision)\n{old}")]
-        for series in (metrics.SET_UPDATED, metrics.SET_READY):
+        for series in (alerting.SET_UPDATED, alerting.SET_READY):
             moves = f"changes({self.exporter.select(series, self.sets)}[{quiet}])"
             parts.append(f"(max by (namespace, statefulset) ({moves}) == 0)")
         return "\nand on (namespace, statefulset)\n".join(parts)
 
     def rebuilt(self, window: Seconds, times: int) -> str:
         """Leaders made anew more than so many times: each has another uid, while restart counters begin at 0."""
-        created = self.exporter.select(metrics.POD_CREATED, like("pod", self.leader))
+        created = self.exporter.select(alerting.POD_CREATED, like("pod", self.leader))
         seen = f"max by (namespace, pod, uid) (last_over_time({created}[{window}]))"
         return f"count by (namespace, pod) ({seen}) > {times}"
 
@@ -195,15 +194,15 @@ class GroupSets:
     def pending(self) -> str:
         """How many pods have no node or no running container, where there are any."""
         found = self.exporter.select(
-            metrics.POD_PHASE, equal("phase", "Pending"), like("pod", self.pod)
+            alerting.POD_PHASE, equal("phase", "Pending"), like("pod", self.pod)
         )
         return f"count by (namespace) (max by (namespace, pod) ({found}) == 1) > 0"
 
     @property
     def cordoned(self) -> str:
         """Pods by node, of nodes that take no new pods."""
-        pods = self.exporter.select(metrics.POD_INFO, like("pod", self.pod), 'node!=""')
-        nodes = self.exporter.everywhere(metrics.NODE_UNSCHEDULABLE)
+        pods = self.exporter.select(alerting.POD_INFO, like("pod", self.pod), 'node!=""')
+        nodes = self.exporter.everywhere(alerting.NODE_UNSCHEDULABLE)
         return "count by (namespace, node) " + boxed(
             f"max by (namespace, pod, node) ({pods})\n"
             f"* on (node) group_left ()\nmax by (node) ({nodes} == 1)"
@@ -217,34 +216,34 @@ class PlainPods:
     exporter: Exporter
     name: str
 
-    def _status(self, series: Series) -> str:
+    def _status(self, series: str) -> str:
         return self.exporter.select(series, equal("deployment", self.name))
 
     @property
     def wanted(self) -> str:
         """Replicas wanted. Surge is not counted: a broken surge pod shows as a stalled rollout."""
-        return f"max by (namespace) ({self._status(metrics.DEPLOYMENT_WANTED)})"
+        return f"max by (namespace) ({self._status(alerting.DEPLOYMENT_WANTED)})"
 
     @property
     def ready(self) -> str:
         """Replicas that are ready; the exporter itself says 0."""
-        return f"max by (namespace) ({self._status(metrics.DEPLOYMENT_READY)})"
+        return f"max by (namespace) ({self._status(alerting.DEPLOYMENT_READY)})"
 
     @property
     def missing(self) -> str:
         """One series where there is no such Deployment."""
-        return f"absent({self._status(metrics.DEPLOYMENT_WANTED)})"
+        return f"absent({self._status(alerting.DEPLOYMENT_WANTED)})"
 
     def stalled(self, quiet: Seconds) -> str:
         """Pods of an old revision, and neither counter has moved."""
-        pods = self._status(metrics.DEPLOYMENT_PODS)
-        updated = self._status(metrics.DEPLOYMENT_UPDATED)
+        pods = self._status(alerting.DEPLOYMENT_PODS)
+        updated = self._status(alerting.DEPLOYMENT_UPDATED)
         parts = [
             boxed(
                 f"max by (namespace) ({pods})\n> on (namespace)\nmax by (namespace) ({updated})",
             )
         ]
-        for series in (metrics.DEPLOYMENT_UPDATED, metrics.DEPLOYMENT_READY):
+        for series in (alerting.DEPLOYMENT_UPDATED, alerting.DEPLOYMENT_READY):
             parts.append(f"(max by (namespace) (changes({self._status(series)}[{quiet}])) == 0)")
         return "\nand on (namespace)\n".join(parts)
 
@@ -256,16 +255,16 @@ def fewer(replicas: Replicas) -> str:
 
 def nothing(replicas: Replicas) -> str:
     """None ready although some are wanted."""
-    return f"({boxed(replicas.ready)} == 0)\nand on (namespace)\n({replicas.wanted} > 0)"
+    return f"{boxed(replicas.ready)} == 0\nand on (namespace)\n{replicas.wanted} > 0"
 
 
 def mismatch(replicas: Replicas, service: str) -> str:
     """Endpoints of the Service that are not as many as replicas are ready, where slices are exported at all."""
     exporter = replicas.exporter
-    slices = like("endpointslice", f"{literal(service)}-{metrics.SLICE_SUFFIX}")
-    found = exporter.select(metrics.SLICE_ENDPOINTS, slices, equal("ready", "true"))
+    slices = like("endpointslice", f"{literal(service)}-{alerting.SLICE_SUFFIX}")
+    found = exporter.select(alerting.SLICE_ENDPOINTS, slices, equal("ready", "true"))
     pods = f"count by (namespace) (count by (namespace, targetref_name) ({found}))"
-    known = f"count({exporter.everywhere(metrics.SLICE)}) > 0"
+    known = f"count({exporter.everywhere(alerting.SLICE)}) > 0"
     endpoints = boxed(f"{pods}\nor on (namespace)\n0 * {replicas.wanted}")
     differ = f"{endpoints}\n!= on (namespace)\n{boxed(replicas.ready)}"
     return f"{boxed(differ)}\nand on ()\n({known})"
@@ -274,8 +273,8 @@ def mismatch(replicas: Replicas, service: str) -> str:
 def at_maximum(exporter: Exporter, name: str) -> str:
     """An autoscaler that wants all it may: how many."""
     scaler = equal("horizontalpodautoscaler", name)
-    wish = exporter.select(metrics.SCALER_WISH, scaler)
-    most = exporter.select(metrics.SCALER_MAXIMUM, scaler)
+    wish = exporter.select(alerting.SCALER_WISH, scaler)
+    most = exporter.select(alerting.SCALER_MAXIMUM, scaler)
     return f"max by (namespace) ({wish})\n>= on (namespace)\nmax by (namespace) ({most})"
 
 
@@ -286,4 +285,4 @@ def blind(exporter: Exporter, name: str) -> str:
         equal("condition", "ScalingActive"),
         equal("status", "false"),
     )
-    return f"max by (namespace) ({exporter.select(metrics.SCALER_CONDITION, *matchers)}) == 1"
+    return f"max by (namespace) ({exporter.select(alerting.SCALER_CONDITION, *matchers)}) == 1"

@@ -1,0 +1,75 @@
+"""What an alert is, and the series of stock kube-state-metrics that alerts of ours read.
+
+A rule on a series that nobody exports is silent for ever, and looks like health; so the names stand here once, and a
+test holds them against the table of what exporters export. None needs a label allowlist or a CustomResourceState
+(`observability §1.2`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gangform.units import Seconds
+
+METRICS_PATH = "/metrics"
+"""Where exporters and engines alike answer a scrape (`engines §4`)."""
+
+AlertSeverity = Literal["critical", "warning", "info"]
+"""Who hears of it, as kube-prometheus routes it: `critical` pages somebody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """One alerting rule, as data."""
+
+    name: str
+    """CamelCase, with a component before the fault: `ServingGroupsNotReady`. The runbook is called like it."""
+    expr: str
+    """PromQL; an alert fires for each series that it returns."""
+    for_: Seconds | None = None
+    """How long it must hold; `None`: one evaluation is enough, since the query looks back by itself."""
+    severity: AlertSeverity
+    summary: str
+    """What is wrong, in one sentence without values."""
+    description: str
+    """Who it is, how much, and what it means, with the labels and the value of the series."""
+    runbook_url: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels beside the severity. Without a label that tells servings apart, two that fire in one namespace would be
+    one alert to Alertmanager, since the queries keep little more than the namespace."""
+
+
+POD_READY = "kube_pod_status_ready"
+POD_PHASE = "kube_pod_status_phase"
+POD_INFO = "kube_pod_info"
+POD_CREATED = "kube_pod_created"
+"""A pod of a StatefulSet keeps its name when it is made anew, and gets another uid."""
+
+SET_WANTED = "kube_statefulset_replicas"
+"""Of the leader set of a LeaderWorkerSet: groups wanted, surge included (`observability §1.2`)."""
+SET_READY = "kube_statefulset_status_replicas_ready"
+SET_UPDATED = "kube_statefulset_status_replicas_updated"
+SET_CURRENT_REVISION = "kube_statefulset_status_current_revision"
+SET_UPDATE_REVISION = "kube_statefulset_status_update_revision"
+
+DEPLOYMENT_WANTED = "kube_deployment_spec_replicas"
+DEPLOYMENT_PODS = "kube_deployment_status_replicas"
+"""Pods of every revision, surge included."""
+DEPLOYMENT_READY = "kube_deployment_status_replicas_ready"
+DEPLOYMENT_UPDATED = "kube_deployment_status_replicas_updated"
+
+SLICE = "kube_endpointslice_info"
+"""Slices are exported without a flag from kube-state-metrics 2.18 only (read in its releases), with a namespace from
+2.11: a query must tell "none is ready" from "none is exported"."""
+SLICE_ENDPOINTS = "kube_endpointslice_endpoints"
+"""One series an address: dual stack has two a pod. It has no Service's name; slices are called after theirs."""
+SLICE_SUFFIX = "[a-z0-9]{5}"
+"""What the API server appends to `<service>-` for the name of an EndpointSlice, as a pattern."""
+
+NODE_UNSCHEDULABLE = "kube_node_spec_unschedulable"
+
+SCALER_WISH = "kube_horizontalpodautoscaler_status_desired_replicas"
+SCALER_MAXIMUM = "kube_horizontalpodautoscaler_spec_max_replicas"
+SCALER_CONDITION = "kube_horizontalpodautoscaler_status_condition"

@@ -1,0 +1,208 @@
+"""What the alerts of a serving say and read, without Prometheus: names, words, series, and which of them there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from gangform.apis.alerting import Alert
+from gangform.apis.metrics import KUBE_STATE_METRICS
+from gangform.inputs.cluster import Monitoring
+from gangform.inputs.serving import Admission, Autoscaling
+from gangform.manifests.monitoring import monitors, rules
+from gangform.plan.serving import ServingPlan
+from gangform.signals import queries
+from gangform.signals.alerts import NAMES, alerts
+from gangform.units import Seconds
+
+MakePlan = Callable[..., ServingPlan]
+
+FORMS = ["groups", "groups of one", "sets of one group", "deployment", "autoscaled", "canary"]
+PLACEHOLDER = re.compile(r"\{\{ \$(value|labels\.(\w+)) \}\}")
+SELECTOR = re.compile(r"\b(kube_\w+)\{((?:[^\"}]|\"(?:[^\"\\]|\\.)*\")*)\}")
+MATCHER = re.compile(r'(\w+)(?:=|!=|=~|!~)"((?:[^"\\]|\\.)*)"')
+
+COMMON = {
+    "ServingNoGroupReady",
+    "ServingGroupsNotReady",
+    "ServingGroupsAbsent",
+    "ServingRolloutStalled",
+    "ServingLeaderEndpointsMismatch",
+}
+OF_GROUPS = {
+    "ServingGroupRebuiltRepeatedly",
+    "ServingGroupPodsPending",
+    "ServingGroupOnCordonedNode",
+}
+INCOMPLETE = {"ServingLeaderReadyGroupIncomplete"}
+AUTOSCALER = {"ServingAutoscalerAtMax", "ServingAutoscalerBlind"}
+
+
+def named(plan: ServingPlan) -> dict[str, Alert]:
+    found = alerts(plan)
+    assert len({alert.name for alert in found}) == len(found)
+    return {alert.name: alert for alert in found}
+
+
+@pytest.mark.parametrize(
+    ("form", "names"),
+    [
+        ("groups", COMMON | OF_GROUPS | INCOMPLETE),
+        ("groups of one", COMMON | OF_GROUPS),
+        ("sets of one group", COMMON | OF_GROUPS | INCOMPLETE),
+        ("deployment", COMMON),
+        ("autoscaled", COMMON | OF_GROUPS | INCOMPLETE | AUTOSCALER),
+        ("canary", (COMMON | OF_GROUPS | INCOMPLETE) - {"ServingRolloutStalled"}),
+    ],
+)
+def test_a_form_has_the_alerts_that_it_can_show(
+    form: str, names: set[str], make_plan: MakePlan
+) -> None:
+    assert set(named(make_plan(form))) == names
+    assert names <= set(NAMES)
+
+
+def test_an_autoscaler_that_cannot_move_is_not_at_its_maximum(make_plan: MakePlan) -> None:
+    plan = make_plan("autoscaled", autoscaling=Autoscaling(min=3, max=3))
+    assert set(named(plan)) & AUTOSCALER == {"ServingAutoscalerBlind"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_only_series_that_kube_state_metrics_exports_are_read(
+    form: str, make_plan: MakePlan
+) -> None:
+    for alert in alerts(make_plan(form)):
+        selectors = SELECTOR.findall(alert.expr)
+        assert len(selectors) == len(re.findall(r"\b(?:kube|vllm|leaderworkerset)_\w+", alert.expr))
+        for name, inside in selectors:
+            labels = {label for label, _ in MATCHER.findall(inside)}
+            assert labels <= {"job", *KUBE_STATE_METRICS[name].labels}, (alert.name, name)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_selector_names_the_job(form: str, make_plan: MakePlan) -> None:
+    plan = make_plan(form, monitoring=Monitoring(kube_state_metrics_job='own "ksm"'))
+    for alert in alerts(plan):
+        for name, inside in SELECTOR.findall(alert.expr):
+            assert dict(MATCHER.findall(inside))["job"] == 'own \\"ksm\\"', (alert.name, name)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_annotations_are_sentences(form: str, make_plan: MakePlan) -> None:
+    for alert in alerts(make_plan(form)):
+        assert re.fullmatch(r"(Serving)([A-Z][a-z]+)+", alert.name)
+        assert "{{" not in alert.summary + alert.expr
+        assert "{{" not in PLACEHOLDER.sub("", alert.description)
+        assert "llm" in alert.description
+        assert "$labels.namespace" in alert.description
+        for text in (alert.summary, alert.description):
+            assert text.endswith(".")
+            assert text[0].isupper() or text.startswith(("{{ $value }}", "llm"))
+            assert "  " not in text
+
+
+def test_waiting_times_come_from_the_plan(make_plan: MakePlan) -> None:
+    plan = make_plan(cold_start=Seconds(1800), pending_alert_after=Seconds(7200))
+    found = named(plan)
+    assert found["ServingGroupsNotReady"].for_ == plan.monitoring.not_ready_after == 2700 + 300
+    assert found["ServingGroupPodsPending"].for_ == 7200
+    assert found["ServingNoGroupReady"].for_ == 300
+
+
+def test_looking_back_is_no_shorter_than_starts_are_long(make_plan: MakePlan) -> None:
+    """A window of 30 minutes would call every rollout of a slow model stalled, and see no third life of a group."""
+    short, long = named(make_plan()), named(make_plan(cold_start=Seconds(3600)))
+    assert "[30m]" in short["ServingRolloutStalled"].expr
+    assert "[1h35m]" in long["ServingRolloutStalled"].expr
+    assert "[1h]" in short["ServingGroupRebuiltRepeatedly"].expr
+    assert "[4h30m]" in long["ServingGroupRebuiltRepeatedly"].expr
+
+
+def test_a_runbook_is_called_like_its_alert(make_plan: MakePlan) -> None:
+    for alert in alerts(make_plan()):
+        assert alert.runbook_url == f"https://runbooks.example.com/serving/{alert.name}"
+    assert all(alert.runbook_url is None for alert in alerts(make_plan(monitoring=Monitoring())))
+
+
+def test_two_servings_of_a_namespace_are_two_alerts_to_alertmanager(make_plan: MakePlan) -> None:
+    """The queries keep little more than the namespace, so a label of the rule has to tell them apart."""
+    one, other = alerts(make_plan()), alerts(make_plan(name="second"))
+    for mine, theirs in zip(one, other, strict=True):
+        assert mine.labels != theirs.labels
+
+
+def test_leaders_of_another_set_are_not_matched(make_plan: MakePlan) -> None:
+    for form in ("groups", "groups of one", "sets of one group"):
+        expr = named(make_plan(form))["ServingGroupPodsPending"].expr
+        (pattern,) = (value for label, value in MATCHER.findall(expr) if label == "pod")
+        for name in ("llm-x-0", "llm-x", "xllm-0", "llm-leader-0", "llm-0-0-0-0", "llm"):
+            assert not re.fullmatch(pattern, name), (form, name)
+
+
+def test_each_set_is_missed_on_its_own(make_plan: MakePlan) -> None:
+    absent = named(make_plan("sets of one group"))["ServingGroupsAbsent"].expr
+    assert re.findall(r'absent\(.*statefulset="([\w-]+)"\}\)', absent) == ["llm-0", "llm-1"]
+
+
+def test_a_name_is_matched_literally() -> None:
+    assert queries.literal("llm-7b") == "llm-7b"
+    assert queries.like("pod", queries.literal("a.b")) == r'pod=~"a\\.b"'
+    assert queries.one_of("pod", ["a"]) == 'pod="a"'
+    assert queries.one_of("pod", ["a", "b"]) == 'pod=~"a|b"'
+
+
+# ── the objects ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_nothing_is_made_where_monitoring_is_off(make_plan: MakePlan) -> None:
+    plan = make_plan(monitoring=Monitoring(enabled=False))
+    assert not alerts(plan)
+    assert not list(rules(plan))
+    assert not list(monitors(plan))
+
+
+def test_objects_carry_the_labels_that_the_cluster_selects_by(make_plan: MakePlan) -> None:
+    plan = make_plan(monitoring=Monitoring(labels={"release": "stack"}))
+    for manifest in (*rules(plan), *monitors(plan)):
+        metadata = manifest["metadata"]
+        assert isinstance(metadata, dict)
+        assert (metadata["name"], metadata["namespace"]) == ("llm", "m")
+        assert metadata["labels"] == {**plan.lead.identity.object_labels, "release": "stack"}
+
+
+@pytest.mark.parametrize(
+    ("form", "labels"),
+    [
+        (
+            "groups",
+            [
+                "app.kubernetes.io/name",
+                *map("leaderworkerset.sigs.k8s.io/{}".format, ("name", "group-index")),
+            ],
+        ),
+        ("deployment", ["app.kubernetes.io/name"]),
+    ],
+)
+def test_only_leaders_are_scraped_under_labels_that_tell_groups_apart(
+    form: str, labels: list[str], make_plan: MakePlan
+) -> None:
+    plan = make_plan(form)
+    (manifest,) = monitors(plan)
+    assert manifest["spec"] == {
+        "podTargetLabels": labels,
+        "selector": {"matchLabels": dict(plan.traffic.leaders)},
+        "podMetricsEndpoints": [{"port": plan.traffic.port_name, "path": "/metrics"}],
+    }
+
+
+def test_sets_of_one_group_share_one_rule_object_and_one_monitor(make_plan: MakePlan) -> None:
+    plan = make_plan(
+        "sets of one group", groups=5, admission=Admission(backend="volcano-podgroup", queue="q")
+    )
+    assert len(plan.workloads) == 5
+    assert [manifest["kind"] for manifest in (*rules(plan), *monitors(plan))] == [
+        "PrometheusRule",
+        "PodMonitor",
+    ]
