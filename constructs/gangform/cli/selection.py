@@ -75,8 +75,10 @@ def select(arguments: Namespace, *, whole_library: bool = False) -> Selection:
     for serving in servings if arguments.servings else ():
         if not any(serving in loaded.fleet.servings_of(cluster) for cluster in clusters):
             homes = serving.clusters or [cluster.name for cluster in loaded.fleet.clusters]
-            names = ", ".join(cluster.name for cluster in clusters)
-            raise UsageError(f"`{serving.name}` does not run on {names}, but on {', '.join(homes)}")
+            chosen = ", ".join(cluster.name for cluster in clusters)
+            raise UsageError(
+                f"`{serving.name}` does not run on {chosen}, but on {', '.join(homes)}"
+            )
     names = tuple(serving.name for serving in servings) if arguments.servings else ()
     return Selection(loaded=loaded, clusters=clusters, servings=names)
 

@@ -1,0 +1,226 @@
+"""`gangform init`, `profiles`, `schema` and `completion`: what surrounds a fleet."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from gangform.cli.findings import refused
+from gangform.cli.selection import usage
+from gangform.cli.table import Block, as_markdown, as_text, structured
+from gangform.cli.terminal import UsageError, say
+from gangform.findings import InputError
+
+if TYPE_CHECKING:
+    from gangform.cli.shelves import Shelf
+
+# ── init ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def init(arguments: Namespace) -> int:
+    """Write a first fleet file, never over one that is there."""
+    target = Path(arguments.file)
+    if target.exists() and not arguments.force:
+        raise UsageError(
+            f"{target} exists and is left as it is; `--force` replaces it, `-f FILE` writes another"
+        )
+    for option, folder in (("model", "models"), ("hardware", "hardware")):
+        if getattr(arguments, option) is None:
+            raise UsageError(f"`--{option} NAME` is missing; the {folder} are {_names(folder)}")
+    try:
+        text = _starter(arguments)
+    except InputError as error:
+        raise UsageError(usage(error)) from None
+    with target.open("w" if arguments.force else "x", encoding="utf-8") as stream:
+        stream.write(text)
+    option = "" if target.name == "gangform.yaml" else f" -f {target}"
+    say(
+        f"wrote {target}\n"
+        "next:\n"
+        f"  gangform plan{option}    what it takes, and what has to be there first\n"
+        f"  gangform synth{option}   write the manifests into dist/"
+    )
+    return 0
+
+
+def _names(folder: str) -> str:
+    from gangform.inputs.library import shipped_library
+
+    shelves = shipped_library()
+    return ", ".join(shelves.models if folder == "models" else shelves.hardware)
+
+
+def _starter(arguments: Namespace) -> str:
+    """The text of the file.
+
+    Raises:
+        InputError: A name that is unknown, or that nothing may have.
+    """
+    from gangform.inputs.load import load_text
+    from gangform.inputs.starter import starter
+
+    text = starter(
+        model=arguments.model,
+        hardware=arguments.hardware,
+        cluster=arguments.cluster,
+        groups=arguments.groups,
+        admission=arguments.admission,
+        namespace=arguments.namespace,
+    )
+    if arguments.name is not None:
+        text = _with(text, r"  - name: (\S+)", arguments.name)
+    if arguments.engine_version is not None:
+        text = _with(text, r'    engine: \{name: \w+, version: "([^"]*)"', arguments.engine_version)
+    load_text(text, str(arguments.file))
+    return text
+
+
+def _with(text: str, place: str, value: str) -> str:
+    """The text with one value replaced; the comment behind it stays in its column."""
+
+    def put(found: re.Match[str]) -> str:
+        line, before, after = found[0], found.start(1) - found.start(), found.end(1) - found.start()
+        code, mark, words = f"{line[:before]}{value}{line[after:]}".partition("  # ")
+        width = len(line.partition("  # ")[0])
+        return f"{code.rstrip().ljust(width)}{mark}{words}"
+
+    return re.sub(rf"(?m)^{place}.*$", put, text, count=1)
+
+
+_READABLE = 6
+"""Digits of a quantity up to which it is read as it is; a longer one is an amount of bytes."""
+
+# ── profiles ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def profiles(arguments: Namespace) -> int:
+    """List what servings and pools may name, or show one profile with its sources."""
+    from gangform.cli.shelves import shelves
+
+    known = shelves(arguments.file)
+    if arguments.name is not None:
+        return _one(arguments, known)
+    broken = 0
+    blocks: list[Block] = []
+    data: dict[str, Any] = {}
+    for shelf in known:
+        rows = []
+        for name in shelf.names:
+            try:
+                profile = shelf.read(name)
+            except InputError as error:
+                broken = refused(error, None)
+                continue
+            rows.append((name, *shelf.figures(profile), shelf.origin(name)))
+        columns = ("name", *shelf.columns, "from")
+        blocks.append(Block(title=shelf.kind, columns=columns, rows=rows))
+        data[shelf.kind] = [dict(zip(columns, row, strict=True)) for row in rows]
+    _report(arguments.output, blocks, data)
+    return broken
+
+
+def _one(arguments: Namespace, known: tuple[Shelf, ...]) -> int:
+    name: str = arguments.name
+    homes = [shelf for shelf in known if name in shelf.names]
+    if not homes:
+        from gangform.inputs.nearest import nearest
+
+        near = nearest(name, [each for shelf in known for each in shelf.names])
+        hint = f"did you mean {' or '.join(near)}?" if near else "`gangform profiles` lists all"
+        raise UsageError(f"there is no profile `{name}`; {hint}")
+    blocks: list[Block] = []
+    data: dict[str, Any] = {}
+    for shelf in homes:
+        try:
+            profile = shelf.read(name)
+        except InputError as error:
+            return refused(error, None)
+        fields = profile.model_dump(by_alias=True, exclude_none=True, exclude={"name"})
+        written = dict(_flat(profile.model_dump(by_alias=True, exclude_unset=True)))
+        sources = cast(dict[str, str], fields.pop("sources", {}))
+        verified = cast("tuple[str, ...] | None", fields.pop("verified", None))
+        rows = []
+        for path, value in _flat(fields):
+            source = _source(path, sources) or ("" if path in written else "default")
+            if verified is not None and path not in verified and "not verified" not in source:
+                source = f"not verified: {source}".rstrip(": ")
+            rows.append((path, value, source))
+        title = f"{shelf.kind.removesuffix('s')} {name} ({shelf.origin(name)})"
+        blocks.append(Block(title=title, columns=("field", "value", "source"), rows=rows))
+        doubted = [row[0] for row in rows if "not verified" in row[2]]
+        blocks.append(
+            Block(
+                title="not verified",
+                rows=[(", ".join(doubted),)] if doubted else (),
+                level=2,
+                empty="nothing is marked so",
+            )
+        )
+        plain = profile.model_dump(mode="json", by_alias=True, exclude_none=True)
+        data[shelf.kind] = {**plain, "notVerified": doubted}
+    _report(arguments.output, blocks, data)
+    return 0
+
+
+def _flat(node: Any, path: str = "") -> list[tuple[str, str]]:
+    """Fields inside fields by their dotted path; a list is one value."""
+    from gangform.units import Bytes
+
+    if isinstance(node, dict) and node:
+        return [
+            row
+            for key, value in node.items()
+            for row in _flat(value, f"{path}.{key}" if path else key)
+        ]
+    if isinstance(node, bool):
+        return [(path, "true" if node else "false")]
+    if isinstance(node, str) and node.isdecimal() and len(node) > _READABLE:
+        return [(path, f"{node} ({Bytes(int(node)).human()})")]
+    if isinstance(node, (list, tuple)):
+        return [(path, ", ".join(_entry(entry) for entry in node) or "none")]
+    return [(path, str(node) if node != {} else "none")]
+
+
+def _entry(node: Any) -> str:
+    if isinstance(node, dict):
+        return "{" + ", ".join(f"{key}: {value}" for key, value in node.items()) + "}"
+    return str(node)
+
+
+def _source(path: str, sources: dict[str, str]) -> str:
+    """Where a figure comes from: its own source, or that of what it is part of."""
+    while path:
+        if path in sources:
+            return sources[path]
+        path = path.rpartition(".")[0]
+    return ""
+
+
+def _report(form: str, blocks: list[Block], data: Any) -> None:
+    if form in ("json", "yaml"):
+        say(structured(data, form))
+    else:
+        say(as_markdown(blocks) if form == "markdown" else as_text(blocks))
+
+
+# ── schema and completion ────────────────────────────────────────────────────────────────────────
+
+
+def schema(arguments: Namespace) -> int:
+    """Print the JSON Schema of a kind of file."""
+    from gangform.inputs.reference import json_schema
+
+    say(structured(json_schema(arguments.kind), arguments.output))
+    return 0
+
+
+def completion(arguments: Namespace) -> int:
+    """Print a completion script."""
+    import shtab
+
+    from gangform.cli.main import parser
+
+    say(shtab.complete(parser(), shell=arguments.shell))
+    return 0

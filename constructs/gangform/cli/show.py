@@ -1,0 +1,244 @@
+"""`gangform plan`: what every serving takes, in words and numbers, and what has to be there first.
+
+The numbers are the plan's; nothing is derived here but sums of what stands beside each other. What machines get is
+described in `record`.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from gangform.cli.findings import as_data, refused, show, summary
+from gangform.cli.selection import select
+from gangform.cli.table import Block, Cells, as_markdown, as_text, structured
+from gangform.cli.terminal import say, tell
+from gangform.findings import InputError, Prerequisite
+
+if TYPE_CHECKING:
+    from gangform.engines.engine import Probe
+    from gangform.plan.cluster import ClusterPlan
+    from gangform.plan.memory import MemoryPlan, Stage
+    from gangform.plan.serving import ServingPlan
+
+
+def plan(arguments: Namespace) -> int:
+    """Show the plan. Errors do not hide it: they are said beside it, and are the exit code."""
+    spans = None
+    try:
+        from gangform.synth import plan_fleet
+
+        chosen = select(arguments)
+        spans = chosen.loaded.spans
+        plans = plan_fleet(chosen.loaded.fleet, chosen.loaded.library, clusters=chosen.clusters)
+    except InputError as error:
+        return refused(error, spans)
+    found = [finding for one in plans for finding in one.every_finding]
+    wanted = frozenset(chosen.servings)
+    if arguments.output in ("json", "yaml"):
+        from gangform.cli.record import record
+
+        data = {**record(plans, wanted), "findings": as_data(found, spans)}
+        say(structured(data, arguments.output))
+    else:
+        blocks = [block for one in plans for block in _cluster(one, wanted, arguments.output)]
+        blocks += [_prerequisites(one, wanted) for one in plans]
+        say(as_markdown(blocks) if arguments.output == "markdown" else as_text(blocks))
+        show(found, spans)
+        if found:
+            tell(summary(found))
+    return 1 if any(finding.breaks for finding in found) else 0
+
+
+def chosen_servings(plan: ClusterPlan, wanted: frozenset[str]) -> tuple[ServingPlan, ...]:
+    """The servings that were asked for; all of them where none was."""
+    return tuple(one for one in plan.servings if not wanted or one.name in wanted)
+
+
+def prerequisites(plan: ClusterPlan, wanted: frozenset[str]) -> tuple[Prerequisite, ...]:
+    """What has to be there for the cluster and for the chosen servings, each once."""
+    own = [need for one in chosen_servings(plan, wanted) for need in one.prerequisites]
+    return tuple(dict.fromkeys([*plan.prerequisites, *own]))
+
+
+# ── a cluster ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _cluster(plan: ClusterPlan, wanted: frozenset[str], form: str) -> Iterator[Block]:
+    cluster = plan.cluster
+    versions = cluster.versions.model_dump(by_alias=True, exclude_none=True)
+    rows: list[Cells] = [
+        ("releases", ", ".join(f"{name} {version}" for name, version in versions.items())),
+        ("foundation", cluster.foundation),
+        ("defaults", f"edition {plan.defaults.edition}"),
+    ]
+    for pool, resources in plan.quota.items():
+        amounts = ", ".join(f"{name} {amount}" for name, amount in resources.spelled().items())
+        rows.append((f"quota of {pool}", f"{amounts} (all groups, surge and spare included)"))
+    for one in plan.pools:
+        has = "no inventory, so not checked" if one.nodes is None else f"it has {one.nodes}"
+        rows.append(
+            (f"pool {one.pool}", f"{one.needed} nodes filled, {one.peak} at the peak; {has}")
+        )
+        for packing in one.packings:
+            where = f"whole in a domain of {packing.level}" if packing.level else "anywhere"
+            rows.append(
+                (
+                    f"  {packing.workload}",
+                    f"{packing.placed} of {packing.wanted} + {packing.extra} groups placed, {where}; "
+                    f"the loss of one domain takes up to {packing.most_in_one}",
+                )
+            )
+    yield Block(title=f"Cluster {cluster.name}", rows=rows)
+    for serving in chosen_servings(plan, wanted):
+        yield Block(
+            title=f"{cluster.name} / {serving.name}",
+            rows=list(_serving(serving, wide=form == "wide")),
+            level=2,
+        )
+
+
+def _prerequisites(plan: ClusterPlan, wanted: frozenset[str]) -> Block:
+    return Block(
+        title=f"Prerequisites of {plan.cluster.name}",
+        columns=("what", "check", "without it"),
+        rows=[(one.what, one.check, one.without) for one in prerequisites(plan, wanted)],
+    )
+
+
+# ── a serving ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _serving(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
+    role, serving = plan.lead, plan.serving
+    shape = role.shape
+    yield "serves", f"{plan.model.name} in namespace {plan.namespace}, on pool {serving.pool}"
+    yield "form", f"{plan.choice.form.kind}: {plan.choice.reason}"
+    factors = {
+        "tensor": shape.tensor,
+        "pipeline": shape.pipeline,
+        "data": shape.data,
+        "prefillContext": shape.prefill_context,
+    }
+    split = " x ".join(
+        f"{name} {count}" for name, count in factors.items() if count > 1 or name == "tensor"
+    )
+    extras = f", decodeContext {shape.decode_context}" if shape.decode_context > 1 else ""
+    extras += ", whole experts on each rank" if shape.expert_parallel else ""
+    yield "shape", f"{split} = {shape.world} GPUs{extras}"
+    highest, pods = serving.highest_groups, f"{shape.size} {_plural('pod', shape.size)}"
+    count = f"{serving.lowest_groups} to {highest}" if plan.lead.scaling else str(highest)
+    yield (
+        "groups",
+        f"{count} {_plural('group', highest)} x {pods} x {shape.gpus_per_pod} GPUs = "
+        f"{highest * shape.gpus} GPUs",
+    )
+    yield from _memory(role.memory, wide=wide)
+    start = role.startup
+    yield (
+        "cold start",
+        f"about {start.cold_start}, {start.worst} at worst: {start.read.human()} at {start.bandwidth} "
+        f"({start.basis}) take {start.load}",
+    )
+    yield "startup budget", f"{start.budget} before a pod that is still loading is restarted"
+    if wide:
+        yield from _wide(plan)
+    yield from _rollout(plan)
+    yield "drain", plan.disruption.drain
+    yield "not stopped", plan.disruption.unstopped
+    queue = f", queue {serving.admission.queue}" if serving.admission.queue else ""
+    yield "admission", f"{serving.admission.backend}{queue}"
+    placed = role.demand.placement
+    if placed is not None:
+        yield "placement", f"a group together in one domain of {placed.level} ({placed.mode})"
+    elif shape.size > 1:
+        yield "placement", "no level is declared, so a group may spread over the whole pool"
+    scale = role.scaling
+    if scale is not None:
+        yield (
+            "autoscaling",
+            f"{scale.lowest} to {scale.highest} groups at {scale.target} of {scale.metric} a group; at most one more "
+            f"in {scale.up_period}, one fewer in {scale.down_period} after {scale.down_window}",
+        )
+    for remark in plan.remarks:
+        yield "remark", remark
+
+
+def _memory(plan: MemoryPlan, *, wide: bool) -> Iterator[Cells]:
+    yield "memory", f"{plan.verdict} ({'measured' if plan.measured else plan.source})"
+    if not plan.measured:
+        yield (
+            "",
+            f"{plan.visible.human()} visible x {plan.utilization} = {plan.share.human()} a GPU; "
+            f"{plan.overhead.human()} overhead, error {plan.band.human()}",
+        )
+    for name, stage in _stages(plan.stages, wide=wide):
+        sums = (
+            f"{stage.available.human()} measured"
+            if plan.measured
+            else f"{plan.share.human()} - {stage.weights.human()} weights - {plan.overhead.human()} = "
+            f"{stage.available.human()}"
+        )
+        tokens = f"{stage.cache_per_token} bytes a token: {stage.tokens} tokens"
+        yield name, f"{stage.layers} layers; {sums} for the cache; {tokens}"
+    yield (
+        "cache",
+        f"{plan.tokens} tokens a rank, {plan.requests} requests of {plan.context} tokens a group; "
+        f"the longest possible request has {plan.longest}",
+    )
+
+
+def _stages(stages: Sequence[Stage], *, wide: bool) -> Iterator[tuple[str, Stage]]:
+    """Each stage by its number; neighbours that are alike in one line, unless all are wanted."""
+    number = 0
+    for _, alike in groupby(enumerate(stages), key=lambda pair: pair if wide else pair[1]):
+        here = [stage for _, stage in alike]
+        last = number + len(here) - 1
+        yield f"  stage {number}" + (f" to {last}" if last > number else ""), here[0]
+        number = last + 1
+
+
+def _rollout(plan: ServingPlan) -> Iterator[Cells]:
+    rollout, shape = plan.lead.rollout, plan.lead.shape
+    pair = f"maxSurge {rollout.max_surge}, maxUnavailable {rollout.max_unavailable}"
+    yield "rollout", f"{pair}: {rollout.reason}"
+    each = f"for each of {len(plan.workloads)} workloads, in turn: " if plan.workloads[1:] else ""
+    yield (
+        "",
+        f"{each}at most {rollout.peak} {_plural('group', rollout.peak)} = {rollout.peak * shape.gpus} GPUs at once, "
+        f"at least {rollout.floor} serving, about {rollout.duration} in all",
+    )
+    if rollout.partition:
+        yield "", f"groups 0 to {rollout.partition - 1} keep the old revision"
+    if rollout.spare:
+        yield "", f"{rollout.spare} spare {_plural('group', rollout.spare)} kept free in the pool"
+
+
+def _wide(plan: ServingPlan) -> Iterator[Cells]:
+    launch = plan.lead.launch
+    probes = {
+        "startup": launch.leader.startup,
+        "readiness": launch.leader.readiness,
+        "liveness": launch.leader.liveness,
+    }
+    for name, probe in probes.items():
+        if probe is not None:
+            yield f"{name} probe", _probe(probe)
+    yield "termination", f"{launch.grace} grace, of which {launch.drain} to finish requests"
+    requests = plan.lead.pods.requests.spelled()
+    yield "pod requests", ", ".join(f"{name} {amount}" for name, amount in requests.items())
+    yield "image", launch.image
+    yield "workloads", ", ".join(workload.name for workload in plan.workloads)
+
+
+def _probe(probe: Probe) -> str:
+    return (
+        f"GET {probe.path} on {probe.port} every {probe.period}, {probe.failures} failures, "
+        f"timeout {probe.timeout}"
+    )
+
+
+def _plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"
