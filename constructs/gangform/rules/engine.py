@@ -111,6 +111,18 @@ def _words(run: Run) -> Path:
     return (*run.path, "args" if "args" in run.container else "command")
 
 
+def _nodes_word(run: Run, nodes: str) -> Path:
+    """The word that holds the number of nodes, where one can tell."""
+    words = sequence(run.container, "args")
+    for index, word in enumerate(words):
+        if isinstance(word, str) and "node" in word and word.endswith(f"={nodes}"):
+            return (*run.path, "args", index)
+        before = words[index - 1] if index else ""
+        if word == nodes and isinstance(before, str) and "node" in before:
+            return (*run.path, "args", index)
+    return _words(run)
+
+
 def _offered(group: GroupView, reading: EngineReading) -> int | None:
     """GPUs that the engine may use; `None` where it does not say how far it reaches."""
     each = gpus(group.leader)
@@ -167,7 +179,7 @@ def engine_nodes_differ(
         nodes = reading.nodes or ""
         if nodes.isdecimal() and nodes != str(group.size):
             yield Fault(
-                path=_words(run),
+                path=_nodes_word(run, nodes),
                 what=f"the engine waits for {nodes} nodes; a group has {group.size} pods",
                 fix=f"write $({lws.SIZE_VARIABLE})",
                 seen={"nodes": nodes, "size": str(group.size)},
@@ -183,7 +195,7 @@ def engine_nodes_literal(
     for run, reading in _all(group, documents):
         if reading.nodes == str(group.size):
             yield Fault(
-                path=_words(run),
+                path=_nodes_word(run, reading.nodes),
                 what=f"the number of nodes is the literal {reading.nodes}",
                 fix=f"write $({lws.SIZE_VARIABLE}), which follows the size",
             )

@@ -11,7 +11,7 @@ from typing import Final
 
 from gangform.apis.forms import PodView
 from gangform.apis.keys import GPU
-from gangform.apis.pods import requests
+from gangform.apis.pods import pull_policy, requests
 from gangform.apis.refusals import pod_refusals
 from gangform.apis.views import Documents
 from gangform.documents.document import (
@@ -24,9 +24,8 @@ from gangform.documents.document import (
     text,
     whole,
 )
-from gangform.findings import Severity, declare
+from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
-    engine_of,
     gpus,
     over_templates,
     read_runs,
@@ -88,6 +87,18 @@ STARTUP = declare(
     Severity.STYLE,
     "design §4 Readiness",
 )
+IMAGE = declare(
+    "image-name-invalid",
+    "An image name that no registry can have: the container never starts",
+    Severity.BREAKS,
+    "OCI distribution: a repository is lower case",
+)
+TAG = declare(
+    "image-tag-moves",
+    "An image without a tag, or with latest: pods of one group may run different releases",
+    Severity.DEGRADES,
+    "engines §1.8; Kubernetes: imagePullPolicy",
+)
 READINESS = declare(
     "readiness-probe-missing",
     "A serving leader has no readiness probe: it gets requests while its engine loads",
@@ -97,6 +108,10 @@ READINESS = declare(
 
 LOADING: Final = 2700
 """Seconds that an engine may take where nothing says how long (`design §4 Readiness`: 45 minutes)."""
+_IMAGE: Final = re.compile(
+    r"^(?:(?:localhost|[\w-]*[.:][\w.:-]*)/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
+    r"(?::\w[\w.-]{0,127})?(?:@[a-z0-9+._-]+:[0-9a-fA-F]{32,})?$"
+)
 _SHM: Final = "/dev/shm"
 _GRACE: Final = 30
 _PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -243,19 +258,46 @@ def probe_port_unnamed(pod: PodView, documents: Documents, context: Context) -> 
                     )
 
 
-def _servers(
-    subject: Document, documents: Documents
-) -> Iterator[tuple[tuple[str | int, ...], Manifest]]:
-    """Containers of leaders that serve HTTP from GPUs, by what an engine we read says."""
+def _servers(subject: Document, documents: Documents) -> Iterator[tuple[Path, Manifest]]:
+    """Containers of leaders that serve from GPUs: an engine that we read, or GPUs and a port."""
     for group in documents.groups_of(subject.key):
-        run = engine_of(documents, group.leader)
-        if (
-            run is not None
-            and run.reading is not None
-            and run.reading.serves_http
-            and gpus(group.leader)
-        ):
-            yield run.path, run.container
+        for run in read_runs(documents, group.leader):
+            if run.init or GPU not in _resources(run.container):
+                continue
+            if run.reading is not None and not run.reading.serves_http:
+                continue
+            if run.reading is not None or sequence(run.container, "ports"):
+                yield run.path, run.container
+
+
+@rule(IMAGE, kinds=WORKLOADS)
+@over_templates
+def image_name_invalid(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """An image is named as registries name them."""
+    for run in runs(pod):
+        image = text(run.container, "image")
+        if image and not _IMAGE.match(image):
+            yield Fault(
+                path=(*run.path, "image"),
+                what=f"`{image}` is no image name: a repository is lower case, without placeholders",
+                fix="write registry/repository:tag of the image meant",
+            )
+
+
+@rule(TAG, kinds=WORKLOADS)
+@over_templates
+def image_tag_moves(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """GPU pods say which release of an image they run."""
+    if not gpus(pod):
+        return
+    for run in runs(pod):
+        image = text(run.container, "image")
+        if _IMAGE.match(image) and pull_policy(image) == "Always":
+            yield Fault(
+                path=(*run.path, "image"),
+                what=f"`{image}` is whatever the registry has on the day a pod starts",
+                fix="write the tag of a release, or a digest",
+            )
 
 
 @rule(LIVENESS, kinds=WORKLOADS)

@@ -206,7 +206,7 @@ def service_port_unserved(
 ) -> Iterator[Fault]:
     """Each port of a Service leads to one that a selected pod opens."""
     pods = _selected(subject, documents)
-    if not pods or owned(subject):
+    if not pods or owned(subject) or _headless(subject):
         return
     names: set[str] = set()
     numbers: set[int] = set()
@@ -226,7 +226,7 @@ def service_port_unserved(
         if target is None:
             number = whole(port, "port") or 0
         missing = name not in names if name else bool(known) and number not in numbers
-        if missing and not (_headless(subject) and target is None):
+        if missing:
             yield Fault(
                 path=path if target is None else (*path, "targetPort"),
                 what=f"no selected pod opens port {name or number}; they open "
@@ -272,7 +272,11 @@ def rendezvous_waits_for_readiness(
     name = subject.key.name
     if not name or dig(subject.manifest, "spec", "publishNotReadyAddresses") is True:
         return
-    word = re.compile(rf"(?:^|[=\s/@]){re.escape(name)}(?:$|[.:,\s])")
+    at, end = re.escape(name), r"(?![\w-])"
+    word = re.compile(
+        rf"(?:addr|address|host|master|rendezvous|rdzv)[\w-]*[=\s]+{at}{end}"
+        rf"|(?<![\w.-]){at}(?::[0-9]|\.{re.escape(subject.key.namespace)}{end}|\.svc{end})"
+    )
     seen: set[Key] = set()
     for pod in _selected(subject, documents):
         if pod.document.key in seen:
@@ -284,7 +288,7 @@ def rendezvous_waits_for_readiness(
             workers = templates(group)[-1]
             for run in read_runs(documents, workers):
                 words = [*sequence(run.container, "command"), *sequence(run.container, "args")]
-                if any(isinstance(each, str) and word.search(each) for each in words):
+                if word.search(" ".join(each for each in words if isinstance(each, str))):
                     yield Fault(
                         path=("spec", "publishNotReadyAddresses"),
                         what=f"workers of {group.name} look for their leader as `{name}`, which "
