@@ -7,6 +7,7 @@ test holds them against the table of what exporters export. None needs a label a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,6 +16,15 @@ from gangform.units import Seconds
 
 METRICS_PATH = "/metrics"
 """Where exporters and engines alike answer a scrape (`engines §4`)."""
+
+
+def series_label(key: str) -> str:
+    """The label of a series that a pod label becomes: `app.kubernetes.io/name` is `app_kubernetes_io_name`.
+
+    The Prometheus operator replaces every character that a label name may not have (`observability §1.4`).
+    """
+    return re.sub("[^a-zA-Z0-9_]", "_", key)
+
 
 AlertSeverity = Literal["critical", "warning", "info"]
 """Who hears of it, as kube-prometheus routes it: `critical` pages somebody."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gangform.admission.admission import Policy
+from gangform.apis.alerting import series_label
 from gangform.apis.forms import Form
 from gangform.apis.keys import EXTERNAL_METRICS
 from gangform.engines.engine import Engine
@@ -86,10 +87,10 @@ def derive(
     *,
     engine: Engine,
     startup: StartupPlan,
-    series: Mapping[str, str],
+    pods: Mapping[str, str],
     defaults: Defaults,
 ) -> ScalingPlan | None:
-    """The autoscaler; `None` where the number of groups is fixed. `series` selects the leaders' metrics."""
+    """The autoscaler; `None` where the number of groups is fixed. `pods` selects the workload's pods."""
     asked = serving.autoscaling
     if asked is None:
         return None
@@ -97,7 +98,10 @@ def derive(
         lowest=asked.min,
         highest=asked.max,
         metric=asked.metric or engine.waiting_metric.replace(":", "_"),
-        selector={**series, **asked.selector},
+        selector={
+            **{series_label(key): value for key, value in pods.items()},
+            **asked.selector,
+        },
         target=asked.target or defaults.scaling_target,
         step=defaults.scaling_step,
         up_window=defaults.scaling_up_window,

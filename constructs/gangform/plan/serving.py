@@ -277,7 +277,7 @@ class _Composer:
             serving,
             engine=self.found.engine,
             startup=self.startup,
-            series=names.selectors.pods,
+            pods=names.selectors.pods,
             defaults=self.table,
         )
         role = RolePlan(
