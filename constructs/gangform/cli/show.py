@@ -82,13 +82,15 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str], form: str) -> Iterator[B
         rows.append(
             (f"pool {one.pool}", f"{one.needed} nodes filled, {one.peak} at the peak; {has}")
         )
+        if cluster.pools[one.pool].domains is None:
+            continue
         for packing in one.packings:
-            where = f"whole in a domain of {packing.level}" if packing.level else "anywhere"
+            where = f", each whole in a domain of {packing.level}" if packing.level else ""
             rows.append(
                 (
                     f"  {packing.workload}",
-                    f"{packing.placed} of {packing.wanted} + {packing.extra} groups placed, {where}; "
-                    f"the loss of one domain takes up to {packing.most_in_one}",
+                    f"{packing.placed} of {packing.wanted + packing.extra} groups find a place, surge and spare "
+                    f"included{where}; the loss of one domain takes up to {packing.most_in_one}",
                 )
             )
     yield Block(title=f"Cluster {cluster.name}", rows=rows)
@@ -103,8 +105,9 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str], form: str) -> Iterator[B
 def _prerequisites(plan: ClusterPlan, wanted: frozenset[str]) -> Block:
     return Block(
         title=f"Prerequisites of {plan.cluster.name}",
-        columns=("what", "check", "without it"),
+        columns=("what", "check", "without"),
         rows=[(one.what, one.check, one.without) for one in prerequisites(plan, wanted)],
+        stacked=True,
     )
 
 
@@ -186,7 +189,7 @@ def _memory(plan: MemoryPlan, *, wide: bool) -> Iterator[Cells]:
     yield (
         "cache",
         f"{plan.tokens} tokens a rank, {plan.requests} requests of {plan.context} tokens a group; "
-        f"the longest possible request has {plan.longest}",
+        f"one alone finds room for {plan.longest} tokens",
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gangform.cli.terminal import coloured, is_terminal
@@ -27,6 +27,8 @@ class Block:
     """Depth of the title: 1 for a cluster, 2 for what is inside."""
     empty: str = "none"
     """What stands there without rows."""
+    stacked: bool = False
+    """As text, each row is a few lines: cells too long to stand beside each other."""
 
 
 def as_text(blocks: Iterable[Block]) -> str:
@@ -46,7 +48,7 @@ def as_text(blocks: Iterable[Block]) -> str:
         emoji=False,
     )
     with console.capture() as capture:
-        for block in blocks:
+        for block in map(_unstacked, blocks):
             console.print(Text(block.title, style="bold"))
             if not block.rows:
                 console.print(f"  {block.empty}")
@@ -69,6 +71,18 @@ def as_text(blocks: Iterable[Block]) -> str:
             console.print()
     lines = capture.get().rstrip("\n").split("\n")
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _unstacked(block: Block) -> Block:
+    """A stacked block as one of labels and values."""
+    if not block.stacked:
+        return block
+    rows = [
+        (f"  {name}" if number else name, cell)
+        for row in block.rows
+        for number, (name, cell) in enumerate(zip(block.columns, row, strict=True))
+    ]
+    return replace(block, rows=rows, columns=(), stacked=False)
 
 
 def as_markdown(blocks: Iterable[Block]) -> str:

@@ -1,0 +1,158 @@
+"""`init`, `profiles`, `schema`, `completion`, and the public names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+Run = Callable[..., Any]
+INIT = ("init", "--model", "deepseek-r1", "--hardware", "h100-8x")
+
+
+# ── init ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_init_writes_a_fleet_that_synthesises(run: Run, folder: Path) -> None:
+    (folder / "gangform.yaml").unlink()
+    status, out, err = run(*INIT)
+    assert (status, err) == (0, "")
+    assert out.startswith("wrote gangform.yaml\nnext:\n  gangform plan ")
+    assert run("synth").status == 0
+    assert (folder / "dist/prod/deepseek-r1.k8s.yaml").exists()
+
+
+def test_init_takes_what_it_is_told(run: Run, folder: Path) -> None:
+    options = {
+        "--groups": "3",
+        "--admission": "none",
+        "--cluster": "lab",
+        "--namespace": "team",
+        "--name": "r1-of-ours",
+        "--engine-version": "0.31.0",
+        "-f": "other.yaml",
+    }
+    words = [word for pair in options.items() for word in pair]
+    status, out, _ = run(*INIT, *words)
+    assert status == 0
+    assert "gangform plan -f other.yaml" in out
+    written = yaml.safe_load((folder / "other.yaml").read_text())
+    (serving,) = written["servings"]
+    assert written["cluster"]["name"] == "lab"
+    assert (serving["name"], serving["namespace"]) == ("r1-of-ours", "team")
+    assert (serving["groups"], serving["admission"]["backend"]) == (3, "none")
+    assert serving["engine"]["version"] == "0.31.0"
+
+
+def test_init_overwrites_only_by_force(run: Run, folder: Path) -> None:
+    before = (folder / "gangform.yaml").read_text()
+    status, _, err = run(*INIT)
+    assert status == 2
+    assert "`--force` replaces it" in err
+    assert (folder / "gangform.yaml").read_text() == before
+    assert run(*INIT, "--force").status == 0
+    assert (folder / "gangform.yaml").read_text() != before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["init", "-f", "x.yaml"], "`--model NAME` is missing; the models are deepseek-r1"),
+        (["init", "-f", "x.yaml", "--model", "kimi-k2"], "`--hardware NAME` is missing"),
+        ([*INIT, "-f", "x.yaml", "--model", "deepsek-r1"], "did you mean `deepseek-r1`"),
+        ([*INIT, "-f", "x.yaml", "--hardware", "h100"], "there is no hardware `h100`"),
+        ([*INIT, "-f", "x.yaml", "--admission", "keue"], "did you mean `kueue`"),
+        ([*INIT, "-f", "x.yaml", "--name", "R1"], "R1"),
+        ([*INIT, "-f", "x.yaml", "--engine-version", "new"], "new"),
+    ],
+)
+def test_init_with_a_wrong_word_writes_nothing(
+    run: Run, folder: Path, words: list[str], said: str
+) -> None:
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert not (folder / "x.yaml").exists()
+
+
+def test_a_folder_that_is_not_there_is_the_machines_fault(run: Run) -> None:
+    status, _, err = run(*INIT, "-f", "nowhere/gangform.yaml")
+    assert status == 3
+    assert "Traceback" not in err
+
+
+# ── profiles ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_profiles_are_listed_with_figures(run: Run) -> None:
+    status, out, _ = run("profiles")
+    assert status == 0
+    assert "671.0 billion" in out
+    assert "8 x NVIDIA-H100-80GB-HBM3" in out
+    assert "coreweave" in out
+    data = json.loads(run("profiles", "-o", "json").out)
+    assert {"models", "hardware", "clusters"} == set(data)
+
+
+def test_a_profile_is_shown_with_what_is_not_verified(run: Run) -> None:
+    out = run("profiles", "h100-8x").out
+    assert "gpu.visibleMemory" in out
+    assert "(79.2 GiB)" in out
+    assert "not verified: 95 % of 96 vCPU" in out
+    data = json.loads(run("profiles", "h100-8x", "-o", "json").out)["hardware"]
+    assert "cpu" in data["notVerified"]
+    assert "gpu.visibleMemory" not in data["notVerified"]
+
+
+def test_ones_own_profile_is_listed_and_a_broken_one_is_said(run: Run, folder: Path) -> None:
+    models = folder / "profiles" / "models"
+    models.mkdir(parents=True)
+    (models / "mine.yaml").write_text(
+        "repository: me/mine\nweights: bf16\ncheckpoint: 10Gi\ncontextLimit: 8192\n"
+        "measured: {weightsPerGpu: 10Gi, kvBytesPerToken: 1000}\n"
+    )
+    status, out, _ = run("profiles")
+    assert status == 0
+    assert [line for line in out.splitlines() if line.startswith("  mine ") and "yours" in line]
+    (models / "mine.yaml").write_text("repository: me/mine\n")
+    status, out, err = run("profiles")
+    assert status == 1
+    assert "deepseek-r1" in out
+    assert "profiles/models/mine.yaml" in err
+
+
+def test_an_unknown_profile_has_near_misses(run: Run) -> None:
+    status, _, err = run("profiles", "deepsek-r1")
+    assert status == 2
+    assert "did you mean deepseek-r1?" in err
+
+
+# ── schema, completion, names ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("kind", ["fleet", "serving", "cluster", "model", "hardware"])
+def test_schemas_are_printed(run: Run, kind: str) -> None:
+    status, out, _ = run("schema", kind)
+    assert status == 0
+    assert json.loads(out)["title"] == f"gangform {kind}"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completions_know_the_commands(run: Run, shell: str) -> None:
+    status, out, _ = run("completion", shell)
+    assert status == 0
+    assert "validate" in out
+
+
+def test_public_names_are_found_on_use() -> None:
+    import gangform
+    from gangform.inputs.serving import Serving
+
+    assert gangform.Serving is Serving
+    assert set(gangform.__all__) < set(dir(gangform))
+    with pytest.raises(AttributeError, match="no attribute `Nope`"):
+        gangform.Nope  # noqa: B018

@@ -1,0 +1,194 @@
+"""`plan` and `explain`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gangform.cli.explain import every_code, parse_path
+from gangform.cli.findings import as_data, render
+from gangform.findings import DocumentPath, Finding, show_path
+
+Run = Callable[..., Any]
+
+
+# ── plan ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_plan_shows_the_arithmetic_and_ends_with_prerequisites(run: Run) -> None:
+    status, out, _ = run("plan")
+    assert status == 0
+    assert "form            LeaderWorkerSet: a replica spans 2 nodes of 8 GPUs" in out
+    assert "2 groups x 2 pods x 8 GPUs = 32 GPUs" in out
+    assert "tensor 8 x pipeline 2 = 16 GPUs" in out
+    assert "79.2 GiB visible x 0.92 = 72.8 GiB a GPU" in out
+    assert "quota of h100" in out
+    assert "no inventory, so not checked" in out
+    last = [line for line in out.splitlines() if line and not line.startswith(" ")][-1]
+    assert last == "Prerequisites of prod"
+    assert "kubectl get namespace llm" in out
+    assert "\x1b" not in out
+
+
+def test_wide_adds_probes_and_every_stage(run: Run, folder: Path) -> None:
+    text = (folder / "gangform.yaml").read_text()
+    (folder / "gangform.yaml").write_text(text.replace("pipeline: 2", "pipeline: 4"))
+    narrow, wide = run("plan", "r1").out, run("plan", "r1", "-o", "wide").out
+    assert "startup probe" not in narrow
+    assert "startup probe" in wide
+    assert "stage 3 " in wide
+
+
+def test_a_selection_leaves_out_other_servings(run: Run) -> None:
+    out = run("plan", "small").out
+    assert "prod / small" in out
+    assert "prod / r1" not in out
+
+
+def test_the_plan_for_machines(run: Run) -> None:
+    status, out, err = run("plan", "-o", "json")
+    assert (status, err) == (0, "")
+    data = json.loads(out)
+    assert list(data) == ["version", "clusters", "findings"]
+    (cluster,) = data["clusters"]
+    first = cluster["servings"][0]
+    assert first["shape"]["gpusPerGroup"] == 16
+    assert first["memory"]["verdict"] == "fits"
+    assert len(first["memory"]["stages"]) == 2
+    assert first["startup"]["basis"] == "assumed"
+    assert first["rollout"]["maxUnavailable"] == 1
+    assert cluster["quota"]["h100"]["nvidia.com/gpu"] == "34"
+    assert set(cluster["prerequisites"][0]) == {"what", "check", "without"}
+    assert yaml.safe_load(run("plan", "-o", "yaml").out) == data
+
+
+def test_every_key_for_machines_is_described(run: Run) -> None:
+    from gangform.cli import record
+
+    def keys(node: Any) -> set[str]:
+        if isinstance(node, list):
+            return {key for each in node for key in keys(each)}
+        if not isinstance(node, dict):
+            return set()
+        return {key for key in node if key.isalnum()} | {
+            key
+            for name, each in node.items()
+            if name not in ("quota", "requests", "findings", "versions")
+            for key in keys(each)
+        }
+
+    assert record.__doc__ is not None
+    missing = [
+        key for key in keys(json.loads(run("plan", "-o", "json").out)) if key not in record.__doc__
+    ]
+    assert missing == []
+
+
+def test_the_plan_for_a_pull_request(run: Run) -> None:
+    out = run("plan", "-o", "markdown").out
+    assert out.startswith("## Cluster prod\n\n|  |  |\n| --- | --- |\n")
+    assert "### prod / r1\n" in out
+    assert "## Prerequisites of prod\n\n| what | check | without |\n" in out
+    tables = [line for line in out.splitlines() if line.startswith("|")]
+    assert all(line.endswith("|") for line in tables)
+
+
+def test_a_fleet_with_errors_has_a_plan_too(run: Run, folder: Path) -> None:
+    text = (folder / "gangform.yaml").read_text()
+    (folder / "gangform.yaml").write_text(text.replace("pipeline: 2", "pipeline: 1"))
+    status, out, err = run("plan")
+    assert status == 1
+    assert "does not fit" in out
+    assert "error[model-does-not-fit]" in err
+
+
+# ── explain ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_code_is_explained(run: Run) -> None:
+    status, out, _ = run("explain", "tensor-leaves-nvlink")
+    assert status == 0
+    assert "severity  error" in out
+    assert "design §4 Shape" in out
+
+
+def test_all_codes_are_listed(run: Run) -> None:
+    data = json.loads(run("explain", "-o", "json").out)
+    codes = [one["code"] for one in data]
+    assert codes == sorted(codes)
+    assert {"file-not-ours", "patch-hits-nothing", "yaml-tab", "names-clash"} <= set(codes)
+    assert len(codes) == len(every_code())
+
+
+def test_a_field_is_explained(run: Run) -> None:
+    status, out, _ = run("explain", "servings.parallelism.tensor")
+    assert status == 0
+    assert "whole number, at least 1" in out
+
+
+def test_a_value_is_explained(run: Run) -> None:
+    path = "spec.rolloutStrategy.rollingUpdateConfiguration.maxSurge"
+    status, out, _ = run("explain", "LeaderWorkerSet/r1", path, "-o", "json")
+    assert status == 0
+    (one,) = json.loads(out)
+    assert one["value"] == 0
+    assert one["file"] == "prod/r1.k8s.yaml"
+    assert one["builder"].startswith("manifests.leaderworkerset")
+    assert any(each["by"] == "plan.rollout.max_surge" for each in one["derived"])
+
+
+def test_a_whole_object_is_explained(run: Run) -> None:
+    status, out, _ = run("explain", "Service/r1-leader")
+    assert status == 0
+    assert "kind: Service" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["tensor-leave-nvlink"], "did you mean tensor-leaves-nvlink?"),
+        (["servings.paralelism"], "did you mean servings.parallelism"),
+        (["LeaderWorkerSet/r2"], "did you mean LeaderWorkerSet/r1"),
+        (["LeaderWorkerSet/r1", "spec.replica"], "did you mean replicas"),
+        (["LeaderWorkerSet", "spec"], "write KIND/NAME"),
+    ],
+)
+def test_what_is_unknown_has_near_misses(run: Run, words: list[str], said: str) -> None:
+    status, out, err = run("explain", *words)
+    assert (status, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("spec", "template", "containers", 0, "image"),
+        ("metadata", "labels", "app.kubernetes.io/name"),
+        ("spec", "selector", "matchLabels", "a/b", 3),
+    ],
+)
+def test_paths_are_read_as_they_are_shown(path: tuple[str | int, ...]) -> None:
+    assert parse_path(show_path(path)) == path
+
+
+# ── findings about documents ─────────────────────────────────────────────────────────────────────
+
+
+def test_a_finding_about_an_object_names_it() -> None:
+    code = next(code for code in every_code() if code.id == "tensor-leaves-nvlink")
+    finding = Finding(
+        code=code,
+        at=DocumentPath("Service", "llm", "r1", ("spec", "ports", 0)),
+        what="a\nb",
+        fix="c",
+    )
+    assert render(finding, None) == (
+        "error[tensor-leaves-nvlink]: a\n       b\n  --> Service/llm/r1 spec.ports[0]\n  fix: c\n"
+    )
+    (data,) = as_data([finding], None)
+    assert (data["object"], data["path"]) == ("Service/llm/r1", "spec.ports[0]")
