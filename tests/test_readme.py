@@ -1,0 +1,93 @@
+"""The README is true: its commands run, its file loads, and what it quotes is what is printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gangform.cli.main import main
+from gangform.inputs.load import load_text
+from gangform.synth import synthesise
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of a language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
+
+
+def squeezed(text: str) -> list[str]:
+    """Lines with runs of blanks as one, so that a column's width does not matter."""
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, as a new user would start in."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CDK8S_OUTDIR", raising=False)
+    return tmp_path
+
+
+def test_the_three_commands_make_a_bundle(folder: Path) -> None:
+    commands = [line[2:].split() for line in blocks("console")[0].splitlines()]
+    assert [words[:2] for words in commands] == [
+        ["gangform", "init"],
+        ["gangform", "plan"],
+        ["gangform", "synth"],
+    ]
+    for words in commands:
+        assert main(words[1:]) == 0
+    made = sorted(str(path.relative_to(folder)) for path in folder.glob("dist/**/*.yaml"))
+    assert made == ["dist/prod/deepseek-r1.k8s.yaml", "dist/prod/foundation.k8s.yaml"]
+    assert all(name in README for name in made)
+
+
+def test_the_file_is_under_twenty_lines_and_renders_without_a_warning() -> None:
+    text = blocks("yaml")[0]
+    assert len(text.splitlines()) < 20
+    loaded = load_text(text)
+    made = synthesise(loaded.fleet, loaded.library)
+    assert [file.path for file in made.files] == [
+        "prod/deepseek-r1.k8s.yaml",
+        "prod/foundation.k8s.yaml",
+    ]
+    assert made.findings == ()
+
+
+def test_what_the_plan_says_is_quoted_right(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("gangform.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
+    assert main(["plan"]) == 0
+    said = squeezed(capsys.readouterr().out)
+    quoted = next(block for block in blocks("") if block.startswith("form "))
+    for line in squeezed(quoted):
+        assert line in said
+
+
+def test_the_error_is_quoted_right(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = blocks("yaml")[0].replace("tensor: 8", "tensor: 6")
+    Path("gangform.yaml").write_text(text, encoding="utf-8")
+    assert main(["validate"]) == 1
+    said = re.sub(r"gangform\.yaml:\d+", "gangform.yaml:N", capsys.readouterr().err)
+    quoted = next(block for block in blocks("") if block.startswith("error["))
+    assert re.sub(r"gangform\.yaml:\d+", "gangform.yaml:N", quoted).strip() in said
+
+
+def test_every_local_link_leads_somewhere() -> None:
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in link]
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_table_of_codes_is_the_registry(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "-o", "markdown"]) == 0
+    table = capsys.readouterr().out
+    kept = (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")
+    assert table in kept, "run `gangform explain -o markdown` and put its table into docs/codes.md"
