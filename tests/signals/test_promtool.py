@@ -158,6 +158,7 @@ def endpoints(pods: list[str], values: str = steady(1)) -> Series:
         name = f"llm-leader-{suffix}"
         found[series("kube_endpointslice_info", endpointslice=name)] = steady(1)
         found |= {endpoint(name, pod): values for pod in pods}
+    found[endpoint("llm-leader-two-abc12", "other")] = steady(1)  # of another Service
     return found
 
 
