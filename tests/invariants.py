@@ -513,7 +513,15 @@ def ranks_fill_the_requested_gpus(world: World) -> Iterator[str]:
 
 def templates_schedule_alike(world: World) -> Iterator[str]:
     """Leader and worker differ in what the engine's container runs and in nothing that decides where they go."""
-    own = ("args", "ports", "startupProbe", "readinessProbe", "livenessProbe", "lifecycle")
+    own = (
+        "command",
+        "args",
+        "ports",
+        "startupProbe",
+        "readinessProbe",
+        "livenessProbe",
+        "lifecycle",
+    )
     for workload in world.workloads:
         stripped = []
         for _, template in templates_of(workload):
