@@ -8,25 +8,20 @@ from typing import Final
 from gangform.apis import kueue, volcano
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
-from gangform.apis.pods import requests
 from gangform.apis.versions import Release
 from gangform.apis.views import Documents
 from gangform.documents.document import Key, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
+from gangform.rules.demand import cluster_queue, flavors, levels, queue_label, quota, shown
 from gangform.rules.joins import (
     SETS,
-    cluster_queue,
-    flavors,
+    asked,
     is_percent,
-    levels,
     most_groups,
     over_groups,
     own_workers,
-    queue_label,
-    quota,
     rollout,
     runs,
-    shown,
     templates,
 )
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
@@ -192,7 +187,7 @@ def slice_does_not_divide(
             continue
         each = int(size) if size.isdecimal() and size.isascii() and len(size) < 10 else 0
         if each < 1 or count % each:
-            whole_sets = [n for n in range(2, count + 1) if count % n == 0]
+            whole_sets = [n for n in range(2, min(count, 1000) + 1) if count % n == 0]
             yield Fault(
                 path=_annotation(pod, kueue.SLICE_SIZE),
                 what=f"slices of {size} do not divide the {count} pods of this pod set"
@@ -235,14 +230,14 @@ def request_not_covered(
         return
     covered = quota(queue)
     for pod in templates(group):
-        for name in sorted(requests(pod.spec)):
-            if name not in covered and requests(pod.spec)[name]:
+        for name in sorted(asked(documents, pod)):
+            if name not in covered and asked(documents, pod)[name]:
                 yield Fault(
                     path=_request(pod, name),
                     what=f"{name} is requested, and {queue.key.name} covers "
                     + (", ".join(sorted(covered)) or "nothing"),
                     fix=f"cover {name} in every flavor of ClusterQueue {queue.key.name}, with at "
-                    f"least {shown(requests(pod.spec)[name])} a pod",
+                    f"least {shown(asked(documents, pod)[name])} a pod",
                     seen={"resource": name},
                 )
 

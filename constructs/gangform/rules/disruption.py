@@ -261,7 +261,7 @@ def budget_of_absent_group(
         if cover.index is None or scaler_for(documents, cover.group) is not None:
             continue
         groups = most_groups(documents, cover.group)
-        if not cover.index.isdecimal() or int(cover.index) >= groups:
+        if cover.index not in map(str, range(groups)):
             yield Fault(
                 path=("spec", "selector"),
                 what=f"{cover.group.name} has {groups} groups, from 0; the budget is for group "
@@ -357,7 +357,7 @@ def budget_keeps_broken_pods(
     if policy == _ALWAYS:
         return
     for cover in _covers(subject, documents):
-        if (is_set(cover.group) and cover.group.size > 1) or gpus(cover.group.leader):
+        if (is_set(cover.group) and cover.group.size > 1) or gpus(documents, cover.group.leader):
             yield Fault(
                 path=("spec", "unhealthyPodEvictionPolicy"),
                 what=f"unhealthyPodEvictionPolicy is {policy or 'IfHealthyBudget by default'}",

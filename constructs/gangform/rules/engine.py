@@ -123,11 +123,11 @@ def _nodes_word(run: Run, nodes: str) -> Path:
     return _words(run)
 
 
-def _offered(group: GroupView, reading: EngineReading) -> int | None:
+def _offered(group: GroupView, reading: EngineReading, documents: Documents) -> int | None:
     """GPUs that the engine may use; `None` where it does not say how far it reaches."""
-    each = gpus(group.leader)
+    each = gpus(documents, group.leader)
     if reading.nodes is not None:
-        workers = gpus(group.workers) if group.workers is not None else 0
+        workers = gpus(documents, group.workers) if group.workers is not None else 0
         return each + workers * (group.size - 1)
     return each if group.size == 1 else None
 
@@ -155,11 +155,11 @@ def _gpu_fault(group: GroupView, documents: Documents, *, more: bool) -> Iterato
     if found is None:
         return
     run, reading = found
-    offered = _offered(group, reading)
+    offered = _offered(group, reading, documents)
     if reading.gpus is None or not offered or reading.gpus == offered:
         return
     if (reading.gpus > offered) == more:
-        each = gpus(group.leader)
+        each = gpus(documents, group.leader)
         yield Fault(
             path=_words(run),
             what=f"the command line uses {reading.gpus} GPUs; {group.size} pods of {each} are "
@@ -230,14 +230,14 @@ def node_rank_wrong(group: GroupView, documents: Documents, context: Context) ->
     led, worked = _reading(documents, group.leader), _reading(documents, workers)
     if workers is not None and led is not None:
         rank = led[1].rank or ""
-        if led[1].nodes is not None and rank.isdecimal() and int(rank):
+        if led[1].nodes is not None and rank.isdecimal() and rank.strip("0"):
             yield Fault(
                 path=_words(led[0]),
                 what=f"the leader has rank {rank}; it is rank 0",
                 fix=f"write the rank $({lws.RANK_VARIABLE})",
             )
     rank = (worked[1].rank or "") if worked is not None else ""
-    own = rank.isdecimal() and 0 < int(rank) < group.size <= 2
+    own = rank == "1" and group.size == 2
     if worked is not None and rank.isdecimal() and not own:
         yield Fault(
             path=_words(worked[0]),

@@ -12,15 +12,8 @@ from gangform.apis.versions import Release
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, mapping, text, whole
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import (
-    annotation,
-    is_set,
-    most_groups,
-    over_groups,
-    shown,
-    templates,
-)
-from gangform.rules.joins import group_requests as asked
+from gangform.rules.demand import group_requests, shown
+from gangform.rules.joins import annotation, is_set, most_groups, over_groups, templates
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
 
 NO_GANG = declare(
@@ -152,7 +145,7 @@ def gang_without_resources(
     if subject.key.group != _GROUP or mapping(subject.manifest, "spec", "minResources"):
         return
     sets = _members(documents).get(subject.key, [])
-    wants = asked(sets[0]) if sets else {}
+    wants = group_requests(documents, sets[0]) if sets else {}
     listed = ", ".join(f"{name}: {shown(value)}" for name, value in sorted(wants.items()) if value)
     yield Fault(
         path=("spec", "minResources"),

@@ -14,13 +14,14 @@ from gangform.apis.forms import GroupView, PodView
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, declare
+from gangform.rules.demand import queue_label
 from gangform.rules.joins import (
     SETS,
     annotation,
+    groups_of,
     over_groups,
     over_templates,
     own_workers,
-    queue_label,
     runs,
     templates,
 )
@@ -168,7 +169,7 @@ def restart_policy_unknown(
 
 def _restart_fault(subject: Document, documents: Documents, word: str, why: str) -> Iterator[Fault]:
     if text(subject.manifest, *_RESTART) == word:
-        for group in documents.groups_of(subject.key):
+        for group in groups_of(documents, subject):
             if group.size > 1:
                 yield Fault(
                     path=_RESTART,
@@ -299,7 +300,7 @@ def variable_of_controller(
 ) -> Iterator[Fault]:
     """Variables of the controller are not written by hand."""
     own = {lws.ADDRESS_VARIABLE, lws.SIZE_VARIABLE, lws.RANK_VARIABLE}
-    for group in documents.groups_of(subject.key):
+    for group in groups_of(documents, subject):
         for path, name in _variables(group):
             if name in own:
                 yield Fault(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,10 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final, NamedTuple
 
-from gangform.apis import kueue, leaderworkerset
+from gangform.apis import leaderworkerset
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import GPU
-from gangform.apis.pods import amount_of, requests
+from gangform.apis.pods import requests
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import (
     Document,
@@ -96,9 +97,37 @@ def is_set(group: GroupView) -> bool:
     return form is not None and form.can.runs_groups
 
 
-def gpus(pod: PodView) -> int:
+@joined
+def _asked(documents: Documents) -> dict[tuple[int, Path], dict[str, Fraction]]:
+    """Filled as templates are asked for."""
+    return {}
+
+
+def asked(documents: Documents, pod: PodView) -> Mapping[str, Fraction]:
+    """What one pod counts for, by resource; reckoned once a template."""
+    known = _asked(documents)
+    key = (id(pod.document), pod.path)
+    if key not in known:
+        known[key] = requests(pod.spec)
+    return known[key]
+
+
+def gpus(documents: Documents, pod: PodView) -> int:
     """GPUs that one pod asks for."""
-    return int(requests(pod.spec).get(GPU, Fraction(0)))
+    return int(asked(documents, pod).get(GPU, Fraction(0)))
+
+
+@joined
+def _groups(documents: Documents) -> dict[int, list[GroupView]]:
+    found: defaultdict[int, list[GroupView]] = defaultdict(list)
+    for group in documents.groups():
+        found[id(group.document)].append(group)
+    return dict(found)
+
+
+def groups_of(documents: Documents, document: Document) -> Sequence[GroupView]:
+    """The sets of groups of one document."""
+    return _groups(documents).get(id(document), ())
 
 
 def runs(pod: PodView) -> Iterator[Run]:
@@ -207,7 +236,7 @@ def amount(value: Node | None, of: int, *, up: bool) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    if isinstance(value, str) and value.endswith("%") and value[:-1].isdecimal():
+    if is_percent(value) and isinstance(value, str) and re.fullmatch("[0-9]{1,9}%", value):
         share = Fraction(int(value[:-1]) * of, 100)
         return ceil(share) if up else floor(share)
     return None
@@ -220,7 +249,7 @@ def rollout(group: GroupView, replicas: int) -> tuple[int, int]:
     gone = amount(
         default[1] if group.unavailable is None else group.unavailable, replicas, up=False
     )
-    return max(0, surge or 0), max(0, gone or 0)
+    return min(_LIMIT, max(0, surge or 0)), min(_LIMIT, max(0, gone or 0))
 
 
 def peak(group: GroupView, replicas: int) -> int:
@@ -236,86 +265,9 @@ def is_percent(value: Node | None) -> bool:
     return isinstance(value, str) and value.endswith("%")
 
 
-def queue_label(group: GroupView) -> str:
-    """The LocalQueue that the set's own metadata names; empty where none."""
-    return text(group.document.manifest, "metadata", "labels", kueue.QUEUE_NAME)
-
-
 def annotation(group: GroupView, key: str) -> str:
     """An annotation of the set's own metadata."""
     return text(group.document.manifest, "metadata", "annotations", key)
-
-
-def cluster_queue(documents: Documents, group: GroupView) -> Document | None:
-    """The ClusterQueue behind the set's queue label, where both stand in the documents."""
-    label = queue_label(group)
-    if not label:
-        return None
-    local = documents.get(Key(kueue.GROUP, "LocalQueue", group.namespace, label))
-    if local is None:
-        return None
-    name = text(local.manifest, "spec", "clusterQueue")
-    return documents.get(Key(kueue.GROUP, "ClusterQueue", "", name))
-
-
-@joined
-def queued(documents: Documents) -> dict[Key, list[GroupView]]:
-    """The sets that wait in a ClusterQueue of the documents."""
-    found: defaultdict[Key, list[GroupView]] = defaultdict(list)
-    for group in documents.groups():
-        if (queue := cluster_queue(documents, group)) is not None:
-            found[queue.key].append(group)
-    return dict(found)
-
-
-def quota(queue: Document) -> dict[str, tuple[Fraction | None, Path]]:
-    """What a ClusterQueue grants of each resource over all flavors, with the place of the first amount.
-
-    `None` where it may borrow without a bound.
-    """
-    found: dict[str, tuple[Fraction | None, Path]] = {}
-    cohort = text(queue.manifest, "spec", "cohortName") or text(queue.manifest, "spec", "cohort")
-    for number, group in enumerate(sequence(queue.manifest, "spec", "resourceGroups")):
-        for index, flavor in enumerate(sequence(group, "flavors")):
-            for place, row in enumerate(sequence(flavor, "resources")):
-                name = text(row, "name")
-                path = ("spec", "resourceGroups", number, "flavors", index, "resources", place)
-                nominal = amount_of(dig(row, "nominalQuota")) or Fraction(0)
-                borrows = amount_of(dig(row, "borrowingLimit")) if cohort else Fraction(0)
-                before, at = found.get(name, (Fraction(0), (*path, "nominalQuota")))
-                grants = None if borrows is None or before is None else before + nominal + borrows
-                found[name] = (grants, at)
-    return found
-
-
-def flavors(documents: Documents, queue: Document) -> list[Document]:
-    """The ResourceFlavors of a ClusterQueue that stand in the documents."""
-    names = [
-        text(flavor, "name")
-        for group in sequence(queue.manifest, "spec", "resourceGroups")
-        for flavor in sequence(group, "flavors")
-    ]
-    found = (documents.get(Key(kueue.GROUP, "ResourceFlavor", "", name)) for name in names)
-    return [document for document in found if document is not None]
-
-
-def levels(topology: Document) -> list[str]:
-    """The node labels of a Topology, widest first."""
-    return [text(level, "nodeLabel") for level in sequence(topology.manifest, "spec", "levels")]
-
-
-def group_requests(group: GroupView) -> dict[str, Fraction]:
-    """What one group asks for: every pod of it."""
-    total: dict[str, Fraction] = {}
-    for pod in group.pods:
-        for name, value in requests(pod.spec).items():
-            total[name] = total.get(name, Fraction(0)) + value * pod.count
-    return total
-
-
-def shown(value: Fraction) -> str:
-    """An amount as people write it."""
-    return str(value) if value.denominator == 1 else f"{float(value):g}"
 
 
 def owned(document: Document) -> bool:
@@ -335,7 +287,7 @@ def over_groups(check: Callable[[GroupView, Documents, Context], Iterator[Fault]
     """A check of a document out of one of a set of groups: run for each set of the document."""
 
     def each(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
-        for group in documents.groups_of(subject.key):
+        for group in groups_of(documents, subject):
             yield from check(group, documents, context)
 
     each.__doc__ = check.__doc__
@@ -346,7 +298,7 @@ def over_templates(check: Callable[[PodView, Documents, Context], Iterator[Fault
     """A check of a document out of one of a pod template: run for each template, shared ones once."""
 
     def each(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
-        for group in documents.groups_of(subject.key):
+        for group in groups_of(documents, subject):
             for pod in templates(group):
                 yield from check(pod, documents, context)
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from gangform.apis.forms import PodView
 from gangform.apis.keys import GPU
-from gangform.apis.pods import pull_policy, requests
+from gangform.apis.pods import pull_policy
 from gangform.apis.refusals import pod_refusals
 from gangform.apis.views import Documents
 from gangform.documents.document import (
@@ -25,12 +25,7 @@ from gangform.documents.document import (
     whole,
 )
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import (
-    gpus,
-    over_templates,
-    read_runs,
-    runs,
-)
+from gangform.rules.joins import asked, gpus, groups_of, over_templates, read_runs, runs
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 REFUSED = declare(
@@ -137,15 +132,15 @@ def gpu_pod_without_request(
     pod: PodView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """GPU pods ask for memory and ephemeral storage too."""
-    asked = requests(pod.spec)
-    if not asked.get(GPU):
+    wants = asked(documents, pod)
+    if not wants.get(GPU):
         return
     holder = next((run for run in runs(pod) if GPU in _resources(run.container)), None)
-    for name in sorted(_IN_POD - asked.keys()):
+    for name in sorted(_IN_POD - wants.keys()):
         path = (*pod.path, "spec") if holder is None else holder.path
         yield Fault(
             path=(*path, "resources", "requests"),
-            what=f"a pod with {gpus(pod)} GPUs requests no {name}",
+            what=f"a pod with {gpus(documents, pod)} GPUs requests no {name}",
             fix=f"request the {name} that the pod uses, with the same limit",
             seen={"resource": name},
         )
@@ -160,7 +155,7 @@ def _resources(container: Manifest) -> Manifest:
 @over_templates
 def service_links_on(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
     """GPU pods take no variables from Services."""
-    if gpus(pod) and dig(pod.spec, "enableServiceLinks") is not False:
+    if gpus(documents, pod) and dig(pod.spec, "enableServiceLinks") is not False:
         yield Fault(
             path=(*pod.path, "spec", "enableServiceLinks"),
             what="enableServiceLinks is true by default",
@@ -172,7 +167,7 @@ def service_links_on(pod: PodView, documents: Documents, context: Context) -> It
 @over_templates
 def shared_memory_missing(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
     """A container with several GPUs mounts something at /dev/shm."""
-    if gpus(pod) < 2 or dig(pod.spec, "hostIPC") is True:
+    if gpus(documents, pod) < 2 or dig(pod.spec, "hostIPC") is True:
         return
     for run in runs(pod):
         if run.init or GPU not in _resources(run.container):
@@ -181,11 +176,11 @@ def shared_memory_missing(pod: PodView, documents: Documents, context: Context) 
         if not any(text(mount, "mountPath").rstrip("/") == _SHM for mount in mounts):
             yield Fault(
                 path=(*pod.path, "spec", "volumes"),
-                what=f"`{text(run.container, 'name')}` has {gpus(pod)} GPUs and no volume "
+                what=f"`{text(run.container, 'name')}` has {gpus(documents, pod)} GPUs and no volume "
                 f"at {_SHM}, so the runtime's 64 MiB",
                 fix="add an emptyDir with medium: Memory and a sizeLimit such as 16Gi, "
                 f"mounted at {_SHM}",
-                seen={"gpus": str(gpus(pod))},
+                seen={"gpus": str(gpus(documents, pod))},
             )
 
 
@@ -260,7 +255,7 @@ def probe_port_unnamed(pod: PodView, documents: Documents, context: Context) -> 
 
 def _servers(subject: Document, documents: Documents) -> Iterator[tuple[Path, Manifest]]:
     """Containers of leaders that serve from GPUs: an engine that we read, or GPUs and a port."""
-    for group in documents.groups_of(subject.key):
+    for group in groups_of(documents, subject):
         for run in read_runs(documents, group.leader):
             if run.init or GPU not in _resources(run.container):
                 continue
@@ -288,7 +283,7 @@ def image_name_invalid(pod: PodView, documents: Documents, context: Context) -> 
 @over_templates
 def image_tag_moves(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
     """GPU pods say which release of an image they run."""
-    if not gpus(pod):
+    if not gpus(documents, pod):
         return
     for run in runs(pod):
         image = text(run.container, "image")

@@ -13,17 +13,8 @@ from gangform.apis.keys import HOSTNAME
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, Node, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import (
-    base_groups,
-    flavors,
-    group_requests,
-    levels,
-    peak,
-    queued,
-    quota,
-    shown,
-    templates,
-)
+from gangform.rules.demand import flavors, group_requests, levels, queued, quota, shown
+from gangform.rules.joins import base_groups, peak, templates
 from gangform.rules.rule import Context, Fault, joined, rule
 
 NOBODY = declare(
@@ -133,7 +124,7 @@ def quota_below_peak(subject: Document, documents: Documents, context: Context) 
         parts: list[str] = []
         need = Fraction(0)
         for group in waiting:
-            one = group_requests(group).get(name, Fraction(0))
+            one = group_requests(documents, group).get(name, Fraction(0))
             groups = base_groups(documents, group)
             surge = peak(group, groups) - groups
             if one and groups:

@@ -7,7 +7,7 @@ then it is the documents that make them. Secrets, claims and the like are missed
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
@@ -16,13 +16,7 @@ from gangform.apis.forms import GroupView
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Key, Node, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import (
-    labels_of,
-    match_labels,
-    over_groups,
-    scaler_of,
-    templates,
-)
+from gangform.rules.joins import labels_of, match_labels, over_groups, scaler_of, templates
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
 
 SELECTOR_EMPTY = declare(
@@ -92,9 +86,9 @@ def _other_pods(documents: Documents) -> frozenset[str]:
 def _holds_pods(node: Node) -> bool:
     if isinstance(node, Mapping):
         return "containers" in node or any(_holds_pods(value) for value in node.values())
-    if isinstance(node, (str, int)):
-        return False
-    return any(_holds_pods(value) for value in node)
+    if isinstance(node, Sequence) and not isinstance(node, str):
+        return any(_holds_pods(value) for value in node)
+    return False
 
 
 def _missing(documents: Documents, context: Context, key: Key) -> bool:

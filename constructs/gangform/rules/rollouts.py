@@ -12,15 +12,8 @@ from gangform.apis.forms import GroupView
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, dig, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import (
-    SETS,
-    is_percent,
-    most_groups,
-    over_groups,
-    queue_label,
-    rollout,
-    scaler_for,
-)
+from gangform.rules.demand import queue_label
+from gangform.rules.joins import SETS, is_percent, most_groups, over_groups, rollout, scaler_for
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 NO_MOVE = declare(

@@ -11,19 +11,16 @@ from gangform.apis.keys import GPU
 from gangform.apis.views import FORMS, Documents
 from gangform.documents.document import Document, Key, dig, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, declare
+from gangform.rules.demand import base_demand, cluster_queue, group_requests, quota, shown
 from gangform.rules.joins import (
     base_groups,
-    cluster_queue,
     gpus,
-    group_requests,
+    groups_of,
     is_set,
     most_groups,
     peak,
-    queued,
-    quota,
     scaler_for,
     scaler_of,
-    shown,
 )
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
@@ -78,7 +75,7 @@ _IDLE: Final = frozenset({"cpu", "memory"})
 def _targets(subject: Document, documents: Documents) -> Iterator[GroupView]:
     """The set behind an autoscaler, where its pods are groups or have GPUs."""
     for group in documents.groups_of(scaler_of(subject).target):
-        if (is_set(group) and group.size > 1) or gpus(group.leader):
+        if (is_set(group) and group.size > 1) or gpus(documents, group.leader):
             yield group
 
 
@@ -121,11 +118,11 @@ def scale_by_idle_signal(
         names.append((("spec", "triggers", index, "type"), text(trigger, "type")))
     for group in _targets(subject, documents):
         for path, name in names:
-            if name in _IDLE and gpus(group.leader):
+            if name in _IDLE and gpus(documents, group.leader):
                 yield Fault(
                     path=path,
                     what=f"{name} is averaged over the leaders of {group.name}, whose work is on "
-                    f"{gpus(group.leader)} GPUs a pod",
+                    f"{gpus(documents, group.leader)} GPUs a pod",
                     fix="scale by requests that wait, as an External metric with an averageValue",
                 )
 
@@ -135,7 +132,7 @@ def _step_faults(subject: Document, documents: Documents, path: Path) -> Iterato
     if sequence(up, "policies") or text(up, "selectPolicy") == "Disabled":
         return
     for group in _targets(subject, documents):
-        held = int(group_requests(group).get(GPU, Fraction(0)))
+        held = int(group_requests(documents, group).get(GPU, Fraction(0)))
         now = base_groups(documents, group)
         step = min(max(4, now), max(0, most_groups(documents, group) - now))
         if step > 1:
@@ -171,7 +168,7 @@ def replicas_owned_by_autoscaler(
 ) -> Iterator[Fault]:
     """A set that an autoscaler scales leaves its replicas out."""
     written = dig(subject.manifest, "spec", "replicas")
-    for group in documents.groups_of(subject.key):
+    for group in groups_of(documents, subject):
         scaler = scaler_for(documents, group)
         if scaler is not None and written is not None:
             yield Fault(
@@ -192,20 +189,12 @@ def scale_beyond_quota(
         queue = cluster_queue(documents, group)
         if queue is None or scaler is None or scaler.document is not subject:
             continue
-        others = [each for each in queued(documents)[queue.key] if each is not group]
         surge = peak(group, scaler.most) - scaler.most
         for name, (most, _) in quota(queue).items():
-            one = group_requests(group).get(name, Fraction(0))
-            beside = sum(
-                (
-                    group_requests(each).get(name, Fraction(0))
-                    * peak(each, base_groups(documents, each))
-                    for each in others
-                ),
-                Fraction(0),
-            )
-            need = one * (scaler.most + surge)
+            one = group_requests(documents, group).get(name, Fraction(0))
             base = one * peak(group, scaler.least)
+            beside = base_demand(documents)[queue.key].get(name, Fraction(0)) - base
+            need = one * (scaler.most + surge)
             if one and most is not None and beside + base <= most < beside + need:
                 fits = int((most - beside) // one) - surge
                 yield Fault(

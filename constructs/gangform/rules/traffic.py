@@ -84,6 +84,8 @@ SHADOWS = declare(
 )
 
 _SHARED: Final = "Shared"
+_DIGITS: Final = 10
+"""A longer number is none that means anything here."""
 
 
 def _selected(service: Document, documents: Documents) -> list[PodView]:
@@ -221,8 +223,10 @@ def service_port_unserved(
     for index, port in enumerate(sequence(subject.manifest, "spec", "ports")):
         path: Path = ("spec", "ports", index)
         target = dig(port, "targetPort")
-        name = target if isinstance(target, str) and not target.isdecimal() else ""
-        number = int(target) if isinstance(target, (int, str)) and not name else 0
+        number = whole(port, "targetPort") or 0
+        name = text(port, "targetPort")
+        if name.isdecimal() and len(name) < _DIGITS:
+            name, number = "", int(name)
         if target is None:
             number = whole(port, "port") or 0
         missing = name not in names if name else bool(known) and number not in numbers
