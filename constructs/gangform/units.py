@@ -243,7 +243,8 @@ class BytesPerSecond(_Unit):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """`"2GiB/s"` (2^30) or `"3.5GB/s"` (10^9); bits are not read, since they are mistaken for bytes too often.
+        """`"2GiB/s"` (2^30) or `"3.5GB/s"` (10^9); bits are not read, since they are mistaken for bytes too often; to
+        the nearest byte.
 
         Raises:
             UnitError: The text is not a bandwidth.
@@ -253,7 +254,7 @@ class BytesPerSecond(_Unit):
             raise UnitError(f"`{text}` is not a bandwidth such as 2GiB/s or 500MB/s")
         prefix = found[2] or ""
         size = _BINARY.get(prefix) or _DECIMAL.get(prefix.replace("K", "k"), 1)
-        return cls(Fraction(found[1]) * size)
+        return cls(round(Fraction(found[1]) * size))
 
     def __str__(self) -> str:
         """For people and for reading back: `"2GiB/s"`, `"500MB/s"`."""

@@ -75,6 +75,8 @@ class Demand:
     """Most groups wanted at one time, rollouts aside."""
     extra: int
     """Groups beyond them: the larger of surge and declared spare."""
+    surge_first: bool = False
+    """Whether a rollout cannot take a group down before a surge group runs, and so never ends without room for it."""
     leader: Resources
     """Requests of a leader pod."""
     worker: Resources

@@ -61,7 +61,11 @@ NO_HOST_TIER = declare(
     "volcano §2.1",
 )
 
-STAGED = "Groups are separate objects: a change in Git reaches all of them at once, so stage it group by group"
+APART = "Groups are separate objects: a change in Git reaches all of them at once, so apply it group by group"
+WAVES = (
+    "Groups are separate objects, each in a sync wave of its own: a change reaches a group once the one before it is "
+    "healthy"
+)
 SOFT = "Level {level} is only preferred: Volcano may split a group over domains"
 UNHEARD = "Scheduler plugin {plugin} is off, so that nothing prefers level {level}"
 
@@ -207,7 +211,7 @@ def _network_topology(demand: Demand, cluster: Cluster) -> Manifest:
 
 
 def _remarks(demand: Demand, cluster: Cluster) -> Iterator[str]:
-    yield STAGED
+    yield WAVES if cluster.gitops == "argocd" else APART
     placement = demand.placement
     if placement is not None and placement.mode == "preferred" and demand.size > 1:
         plugins = cluster.volcano.plugins

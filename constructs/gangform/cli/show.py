@@ -207,7 +207,9 @@ def _rollout(plan: ServingPlan) -> Iterator[Cells]:
     rollout, shape = plan.lead.rollout, plan.lead.shape
     pair = f"maxSurge {rollout.max_surge}, maxUnavailable {rollout.max_unavailable}"
     yield "rollout", f"{pair}: {rollout.reason}"
-    each = f"for each of {len(plan.workloads)} workloads, in turn: " if plan.workloads[1:] else ""
+    each = (
+        f"over {len(plan.workloads)} workloads, one after another: " if plan.workloads[1:] else ""
+    )
     yield (
         "",
         f"{each}at most {rollout.peak} {_plural('group', rollout.peak)} = {rollout.peak * shape.gpus} GPUs at once, "

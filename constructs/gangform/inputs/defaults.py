@@ -13,6 +13,40 @@ from gangform.units import Bytes, BytesPerSecond, Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlertDefaults:
+    """How long each fault may last before somebody hears of it."""
+
+    not_ready_margin: Seconds = Seconds(300)
+    """Beyond the worst cold start, before a missing group alarms."""
+    pending: Seconds = Seconds(1800)
+    """Pods wait for capacity: what most would accept as a queue."""
+    quiet_window: Seconds = Seconds(1800)
+    """Least time without any movement after which a rollout counts as stalled."""
+    rebuild_window: Seconds = Seconds(3600)
+    """Least time in which the rebuilds of a group are counted."""
+    rebuild_starts: int = 3
+    """Starts that the window must hold: three lives of a leader that dies at the end of each."""
+    rebuilds: int = 2
+    """Lives of one leader in the window that are no news: a rollout and one lost node."""
+    nothing: Seconds = Seconds(300)
+    """Nothing serves: a restart of the exporter passes, an outage does not."""
+    incomplete: Seconds = Seconds(120)
+    """A leader serves for a broken group: requests fail, so only what a rebuild takes to begin."""
+    stalled: Seconds = Seconds(300)
+    """After the quiet window: a scrape that is missing is no stall."""
+    mismatch: Seconds = Seconds(300)
+    """Service and groups disagree: leaving endpoints takes preStop and drain."""
+    cordoned: Seconds = Seconds(1800)
+    """A node is being drained and a group is still there."""
+    missing: Seconds = Seconds(900)
+    """The workload does not exist, or nobody exports it: time to replace an exporter or to sync a folder."""
+    at_maximum: Seconds = Seconds(1800)
+    """An autoscaler wants all it may: a peak passes, a lack of capacity does not."""
+    blind: Seconds = Seconds(900)
+    """An autoscaler has no metric: time to replace the adapter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
     """One edition of our opinions."""
 
@@ -60,16 +94,15 @@ class Defaults:
     liveness_failures: int = 3
     liveness_timeout: Seconds = Seconds(10)
 
-    pending_alert: Seconds = Seconds(1800)
-    """How long a group may wait for capacity before somebody is told."""
     scaling_target: int = 8
     """Waiting requests a group at which the autoscaler adds one."""
     scaling_step: int = 1
     """Groups an autoscaler adds or takes at a time: each is many GPUs and a cold start."""
     scaling_up_window: Seconds = Seconds(120)
     """How long a wish for more must last before a group is added: a burst of seconds is over before it loads."""
-    not_ready_margin: Seconds = Seconds(300)
-    """Beyond the worst cold start, before a missing group alarms."""
+    progress_margin: Seconds = Seconds(300)
+    """Beyond the startup budget, before a Deployment's rollout counts as failed."""
+    alerts: AlertDefaults = AlertDefaults()
     queue_weight: int = 1
     """Share of a Volcano queue among queues: equal, until somebody has a reason."""
 

@@ -25,7 +25,9 @@ _OWNED: tuple[tuple[str, str], ...] = (
     (r"spec/leaderWorkerTemplate/size", "parallelism"),
     (r"spec/rolloutStrategy(/.*)?", "rollout"),
     (r"spec/strategy(/.*)?", "rollout"),
+    (r"spec/(minAvailable|maxUnavailable|unhealthyPodEvictionPolicy)", "disruption"),
     (rf"{_TEMPLATE}/spec/schedulerName", "admission.backend"),
+    (rf"{_TEMPLATE}/spec/containers/0/startupProbe(/.*)?", "coldStart"),
     (
         rf"{_TEMPLATE}/spec/containers/0/(name|command|args)(/.*)?",
         "engine.args, parallelism or context",

@@ -84,7 +84,7 @@ class MemoryPlan:
     short: Bytes
     """What the worst stage lacks for one request at full context; negative: what it has left."""
     longest: int
-    """The longest context that one request could have, in whole blocks."""
+    """The longest context that one request could have, in whole blocks; never beyond the model's own limit."""
     verdict: Verdict
     measured: bool
     """Whether the cache comes from the engine's own log instead of the arithmetic."""
@@ -215,7 +215,7 @@ def derive(
         tokens=least,
         requests=(Decimal(least * shape.data) / context).quantize(Decimal("0.01")),
         short=short,
-        longest=least,
+        longest=min(least, model.context_limit // terms.block * terms.block),
         verdict=_verdict(short, terms.band, measured=fit.available_kv is not None),
         measured=fit.available_kv is not None,
     )
@@ -255,11 +255,12 @@ def check(
     shorter = f", or a context of at most {plan.longest}" if plan.longest else ""
     if plan.verdict == "does not fit":
         code = NO_FIT if fit.accepted is None else ACCEPTED
+        error = "" if plan.measured else f" with an error of {plan.band.human()}"
         reason = "" if fit.accepted is None else f"; accepted: {fit.accepted}"
         yield Finding(
             code=code,
             at=InputPath((*at, "context" if plan.longest else "parallelism")),
-            what=f"{sums}: short by {plan.short.human()} with an error of {plan.band.human()}{reason}",
+            what=f"{sums}: short by {plan.short.human()}{error}{reason}",
             fix=f"{more}{shorter}; a measured value goes into `fit.availableKv`",
             seen=seen,
         )

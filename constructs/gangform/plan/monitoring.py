@@ -1,4 +1,8 @@
-"""When somebody is told: waiting times derived from the cold start, and the labels the cluster selects rules by."""
+"""When somebody is told: waiting times derived from the cold start, and the labels the cluster selects rules by.
+
+What depends on how long a group takes to start is derived from it: a limit shorter than a load is an alarm at every
+start. What says that nothing serves does not wait for that (`observability §2`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.defaults import Defaults
+from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.inputs.serving import Serving
 from gangform.plan.figures import formula
 from gangform.plan.startup import StartupPlan
@@ -27,6 +31,12 @@ class MonitoringPlan:
     """How long a group may be missing before a warning."""
     pending_after: Seconds
     """How long pods may wait for capacity before a warning."""
+    quiet_window: Seconds
+    """A rollout counts as stalled when nothing has moved for so long."""
+    rebuild_window: Seconds
+    """In how long the rebuilds of a group are counted."""
+    limits: AlertDefaults
+    """The waiting times that no start decides."""
 
 
 @formula("worst cold start + margin", source="observability §2")
@@ -35,16 +45,32 @@ def not_ready_after(worst: Seconds, margin: Seconds) -> Seconds:
     return Seconds(worst + margin)
 
 
+@formula("max(30m, worst cold start + margin)", source="observability §1.7")
+def quiet_window(least: Seconds, starting: Seconds) -> Seconds:
+    """Between a group's new pods and its readiness no counter moves, however well the rollout goes."""
+    return max(least, starting)
+
+
+@formula("max(1h, 3 x startup budget)", source="observability §1.7")
+def rebuild_window(least: Seconds, starts: int, budget: Seconds) -> Seconds:
+    """Long enough to see three lives of a leader that dies at the end of each start."""
+    return max(least, Seconds(starts * budget))
+
+
 def derive(
     serving: Serving, cluster: Cluster, startup: StartupPlan, defaults: Defaults
 ) -> MonitoringPlan:
     """Thresholds and labels."""
-    monitoring = cluster.monitoring
+    monitoring, limits = cluster.monitoring, defaults.alerts
+    starting = not_ready_after(startup.worst, limits.not_ready_margin)
     return MonitoringPlan(
         enabled=monitoring.enabled,
         labels=monitoring.labels,
         job=monitoring.kube_state_metrics_job,
         runbook_base=monitoring.runbook_base,
-        not_ready_after=not_ready_after(startup.worst, defaults.not_ready_margin),
-        pending_after=serving.pending_alert_after or defaults.pending_alert,
+        not_ready_after=starting,
+        pending_after=serving.pending_alert_after or limits.pending,
+        quiet_window=quiet_window(limits.quiet_window, starting),
+        rebuild_window=rebuild_window(limits.rebuild_window, limits.rebuild_starts, startup.budget),
+        limits=limits,
     )

@@ -6,7 +6,7 @@ is said beforehand, since a controller would leave it pending without a word.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gangform.admission.admission import Demand
@@ -25,6 +25,12 @@ NO_ROOM_TO_SURGE = declare(
     "At the peak of a rollout, or with its spare groups, a pool needs more nodes than it has",
     Severity.DEGRADES,
     "design §4 Topology; cases h10",
+)
+CANNOT_SURGE = declare(
+    "surge-cannot-be-placed",
+    "A rollout that may take no group down waits for ever for a surge group that has no place",
+    Severity.BREAKS,
+    "design §4 Rollout; cases h13; lab E2",
 )
 NO_DOMAIN = declare(
     "no-domain-for-group",
@@ -183,38 +189,65 @@ def check(
     plans: Sequence[PoolPlan], demands: Sequence[Demand], cluster: Cluster
 ) -> Iterator[Finding]:
     """What finds no place, where an inventory says so."""
-    by_workload: Mapping[str, Demand] = {demand.workload: demand for demand in demands}
+    by_workload = {demand.workload: demand for demand in demands}
     for plan in plans:
-        here = ("clusters", cluster.name, "pools", plan.pool)
-        if plan.nodes is not None and plan.needed > plan.nodes:
-            yield Finding(
-                code=POOL_SMALL,
-                at=InputPath((*here, "nodes")),
-                what=f"the groups of pool {plan.pool} fill {plan.needed} nodes, it has {plan.nodes}",
-                fix=f"take away groups worth {plan.needed - plan.nodes} nodes, or leave `nodes` out where "
-                "nodes are added on demand",
-                seen={"needed": str(plan.needed), "nodes": str(plan.nodes)},
-            )
-        elif plan.nodes is not None and plan.peak > plan.nodes:
-            yield Finding(
-                code=NO_ROOM_TO_SURGE,
-                at=InputPath((*here, "nodes")),
-                what=f"with surge and spare groups pool {plan.pool} fills {plan.peak} nodes, it has {plan.nodes}",
-                fix="roll one serving after another, or declare fewer surge and spare groups",
-                seen={"peak": str(plan.peak), "nodes": str(plan.nodes)},
-            )
+        yield from _nodes(plan, demands, cluster)
         for packing in plan.packings:
-            if packing.placed >= packing.wanted + packing.extra:
-                continue
-            demand = by_workload[packing.workload]
-            wanted = packing.placed < packing.wanted
-            total = packing.wanted if wanted else packing.wanted + packing.extra
-            kind = "" if wanted else " with surge and spare"
+            if packing.placed < packing.wanted + packing.extra:
+                yield _unplaced(plan, packing, by_workload[packing.workload])
+
+
+def _nodes(plan: PoolPlan, demands: Sequence[Demand], cluster: Cluster) -> Iterator[Finding]:
+    here = InputPath(("clusters", cluster.name, "pools", plan.pool, "nodes"))
+    seen = {"needed": str(plan.needed), "peak": str(plan.peak), "nodes": str(plan.nodes)}
+    if plan.nodes is None or plan.peak <= plan.nodes:
+        return
+    if plan.needed > plan.nodes:
+        yield Finding(
+            code=POOL_SMALL,
+            at=here,
+            what=f"the groups of pool {plan.pool} fill {plan.needed} nodes, it has {plan.nodes}",
+            fix=f"take away groups worth {plan.needed - plan.nodes} nodes, or leave `nodes` out where "
+            "nodes are added on demand",
+            seen=seen,
+        )
+        return
+    left = plan.nodes - plan.needed
+    stuck = False
+    for demand in demands:
+        alone = needed(demand.size, per_node(demand))
+        if demand.pool == plan.pool and demand.surge_first and alone > left:
+            stuck = True
             yield Finding(
-                code=NO_DOMAIN if wanted else NO_DOMAIN_FOR_EXTRA,
-                at=InputPath((*demand.at, "topology")),
-                what=f"{total} groups of {demand.size} pods{kind}, and the domains of {packing.level} in pool "
-                f"{plan.pool} hold {packing.placed} whole ones",
-                fix="use mode preferred, a coarser level, or fewer groups",
-                seen={"groups": str(total), "placed": str(packing.placed)},
+                code=CANNOT_SURGE,
+                at=InputPath((*demand.at, "rollout")),
+                what=f"a surge group needs {alone} nodes and pool {plan.pool} keeps {left} of {plan.nodes} free, "
+                "while no group may be taken down",
+                fix="set maxSurge 0 and maxUnavailable 1, or keep a whole group of nodes free",
+                seen=seen,
             )
+    if not stuck:
+        yield Finding(
+            code=NO_ROOM_TO_SURGE,
+            at=here,
+            what=f"with surge and spare groups pool {plan.pool} fills {plan.peak} nodes, it has {plan.nodes}",
+            fix="roll one serving after another, or declare fewer surge and spare groups",
+            seen=seen,
+        )
+
+
+def _unplaced(plan: PoolPlan, packing: Packing, demand: Demand) -> Finding:
+    total = packing.wanted + packing.extra
+    code, kind, fix = NO_DOMAIN_FOR_EXTRA, " with surge and spare", ""
+    if packing.placed < packing.wanted:
+        code, kind, total = NO_DOMAIN, "", packing.wanted
+    elif demand.surge_first and packing.placed == packing.wanted:
+        code, fix = CANNOT_SURGE, ", or set maxSurge 0 and maxUnavailable 1"
+    return Finding(
+        code=code,
+        at=InputPath((*demand.at, "topology")),
+        what=f"{total} groups of {demand.size} pods{kind}, and the domains of {packing.level} in pool "
+        f"{plan.pool} hold {packing.placed} whole ones",
+        fix=f"use mode preferred, a coarser level, or fewer groups{fix}",
+        seen={"groups": str(total), "placed": str(packing.placed)},
+    )

@@ -99,5 +99,5 @@ def derive(
         cold_start=expected,
         worst=at_worst,
         budget=budget(at_worst, floor),
-        progress_deadline=progress_deadline(budget(at_worst, floor), defaults.not_ready_margin),
+        progress_deadline=progress_deadline(budget(at_worst, floor), defaults.progress_margin),
     )

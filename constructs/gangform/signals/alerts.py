@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gangform.apis.alerting import Alert, AlertSeverity
+from gangform.plan.monitoring import MonitoringPlan
 from gangform.plan.serving import ServingPlan, WorkloadPlan
-from gangform.signals import queries, thresholds
+from gangform.signals import queries
 from gangform.signals.queries import Exporter, GroupSets, PlainPods, Replicas
-from gangform.signals.thresholds import Thresholds
 from gangform.units import Seconds
 
 SERVING = "serving"
@@ -55,7 +55,6 @@ def alerts(plan: ServingPlan) -> tuple[Alert, ...]:
     writer = _Writer(
         plan=plan,
         exporter=Exporter(job=plan.monitoring.job, namespace=plan.namespace),
-        limits=thresholds.derive(plan),
     )
     return tuple(writer.write())
 
@@ -66,7 +65,6 @@ class _Writer:
 
     plan: ServingPlan
     exporter: Exporter
-    limits: Thresholds
 
     def write(self) -> Iterator[Alert]:
         """All alerts that this serving can have."""
@@ -104,6 +102,10 @@ class _Writer:
         )
 
     @property
+    def _watch(self) -> MonitoringPlan:
+        return self.plan.monitoring
+
+    @property
     def _who(self) -> str:
         return f"{self.plan.name} in namespace {{{{ $labels.namespace }}}}"
 
@@ -112,7 +114,7 @@ class _Writer:
         return "groups" if self.plan.choice.form.can.runs_groups else "replicas"
 
     def _common(self, replicas: Replicas) -> Iterator[Alert]:
-        plan, limits, many = self.plan, self.limits, self._groups
+        plan, limits, many = self.plan, self._watch.limits, self._groups
         yield self._alert(
             NOTHING,
             queries.nothing(replicas),
@@ -127,8 +129,8 @@ class _Writer:
             "warning",
             f"A serving has fewer ready {many} than it wants.",
             f"Only {{{{ $value }}}} {many} of {self._who} are wholly ready, fewer than wanted, for longer than "
-            f"the {limits.fewer} that a start may take.",
-            limits.fewer,
+            f"the {self._watch.not_ready_after} that a start may take.",
+            self._watch.not_ready_after,
         )
         yield self._alert(
             MISSING,
@@ -143,10 +145,10 @@ class _Writer:
             # A canary holds two revisions apart on purpose, and quietly.
             yield self._alert(
                 STALLED,
-                replicas.stalled(limits.quiet_window),
+                replicas.stalled(self._watch.quiet_window),
                 "warning",
                 "A rollout makes no progress.",
-                f"{self._who} has {many} of two revisions, and for {limits.quiet_window} none of them became "
+                f"{self._who} has {many} of two revisions, and for {self._watch.quiet_window} none of them became "
                 "ready or was replaced.",
                 limits.stalled,
             )
@@ -162,7 +164,7 @@ class _Writer:
         )
 
     def _of_groups(self, sets: GroupSets) -> Iterator[Alert]:
-        limits = self.limits
+        limits = self._watch.limits
         if sets.size > 1:
             yield self._alert(
                 INCOMPLETE,
@@ -175,11 +177,11 @@ class _Writer:
             )
         yield self._alert(
             REBUILT,
-            sets.rebuilt(limits.rebuild_window, limits.rebuilds),
+            sets.rebuilt(self._watch.rebuild_window, limits.rebuilds),
             "warning",
             "A group is rebuilt again and again.",
             f"Leader {{{{ $labels.pod }}}} of {self._who} was created {{{{ $value }}}} times within "
-            f"{limits.rebuild_window}. Each time the whole group loads the model anew, and container restart "
+            f"{self._watch.rebuild_window}. Each time the whole group loads the model anew, and container restart "
             "counters do not show it.",
         )
         yield self._alert(
@@ -187,9 +189,9 @@ class _Writer:
             sets.pending,
             "warning",
             "Pods of a group wait for capacity.",
-            f"{{{{ $value }}}} pods of {self._who} have been pending for {limits.pending}: they wait for quota, "
+            f"{{{{ $value }}}} pods of {self._who} have been pending for {self._watch.pending_after}: they wait for quota, "
             "for nodes, or for a place where the whole group fits.",
-            limits.pending,
+            self._watch.pending_after,
         )
         yield self._alert(
             CORDONED,
@@ -202,7 +204,7 @@ class _Writer:
         )
 
     def _of_autoscaler(self, workload: WorkloadPlan) -> Iterator[Alert]:
-        limits, scaling = self.limits, workload.role.scaling
+        limits, scaling = self._watch.limits, workload.role.scaling
         if scaling is None:
             return
         if scaling.highest > scaling.lowest:
