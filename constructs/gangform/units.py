@@ -243,8 +243,7 @@ class BytesPerSecond(_Unit):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """`"2GiB/s"` (2^30) or `"3.5GB/s"` (10^9); bits are not read, since they are mistaken for bytes too often; to
-        the nearest byte.
+        """`"2GiB/s"` (2^30) or `"3.5GB/s"` (10^9); bits are not read, since they are mistaken for bytes too often.
 
         Raises:
             UnitError: The text is not a bandwidth.

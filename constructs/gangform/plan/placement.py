@@ -59,7 +59,7 @@ class Packing:
     placed: int
     """Groups that found a whole place, wanted ones first."""
     spread: str | None
-    """The level whose domains `most_in_one` counts: the one to spread over, else the coarsest; `None` without levels."""
+    """The level whose domains `most_in_one` counts: the one to spread over, else the coarsest; `None` without."""
     most_in_one: int
     """Groups that one domain of it takes at worst: what its loss costs. No backend spreads groups by itself."""
 

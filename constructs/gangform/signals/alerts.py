@@ -189,8 +189,8 @@ class _Writer:
             sets.pending,
             "warning",
             "Pods of a group wait for capacity.",
-            f"{{{{ $value }}}} pods of {self._who} have been pending for {self._watch.pending_after}: they wait for quota, "
-            "for nodes, or for a place where the whole group fits.",
+            f"{{{{ $value }}}} pods of {self._who} have been pending for {self._watch.pending_after}: they wait for "
+            "quota, for nodes, or for a place where the whole group fits.",
             self._watch.pending_after,
         )
         yield self._alert(
