@@ -62,6 +62,7 @@ MODULES = (
     Module("sigs.k8s.io/lws", "v0.9.0", "config/crd/bases"),
     Module("sigs.k8s.io/kueue", "v0.17.0", "config/components/crd/bases"),
     Module("volcano.sh/volcano", "v1.14.1", "config/crd/volcano/bases"),
+    Module("sigs.k8s.io/gateway-api-inference-extension", "v1.1.0", "config/crd/bases"),
 )
 MONITORING = Module(
     "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring", "v0.95.2", "v1"
@@ -119,7 +120,7 @@ def _set(_validator: Any, kind: str, items: Any, _schema: Any) -> Iterator[Valid
                 yield ValidationError(f"{item!r} stands twice")
 
 
-KubernetesValidator = extend(
+KubernetesValidator: Any = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
     {"x-kubernetes-list-map-keys": _unique, "x-kubernetes-list-type": _set},
 )
@@ -213,7 +214,9 @@ def _collect(folder: Path) -> None:
 
 
 def _module(module: Module, scratch: str) -> Path:
-    answer = _run("go", "mod", "download", "-json", f"{module.path}@{module.version}", folder=scratch)
+    answer = _run(
+        "go", "mod", "download", "-json", f"{module.path}@{module.version}", folder=scratch
+    )
     return Path(json.loads(answer)["Dir"])
 
 

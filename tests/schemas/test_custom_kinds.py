@@ -71,13 +71,23 @@ DAMAGES: list[Damage] = [
     ("PrometheusRule", ("spec", "groups", 0, "rules", 0, "severity"), "page", "unexpected"),
     # A wrong type.
     ("LeaderWorkerSet", ("spec", "leaderWorkerTemplate", "size"), "4", "not of type 'integer'"),
-    ("LeaderWorkerSet", ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge"), 0.5, "0.5"),
+    (
+        "LeaderWorkerSet",
+        ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge"),
+        0.5,
+        "0.5",
+    ),
     ("WorkloadPriorityClass", ("value",), "1000", "not of type 'integer'"),
     ("PodGroup", ("spec", "minMember"), 1 << 31, "is not a 'int32'"),
     ("HyperNode", ("spec", "members"), {}, "not of type 'array'"),
     ("Topology", ("spec", "levels", 0), "rack", "not of type 'object'"),
     # A value that is none of the enum's.
-    ("LeaderWorkerSet", ("spec", "leaderWorkerTemplate", "restartPolicy"), "Always", "is not one of"),
+    (
+        "LeaderWorkerSet",
+        ("spec", "leaderWorkerTemplate", "restartPolicy"),
+        "Always",
+        "is not one of",
+    ),
     ("LeaderWorkerSet", ("spec", "startupPolicy"), "LeaderFirst", "is not one of"),
     ("ClusterQueue", ("spec", "queueingStrategy"), "Fifo", "is not one of"),
     ("PodGroup", ("spec", "networkTopology"), {"mode": "strict"}, "is not one of"),
@@ -172,8 +182,12 @@ def test_documents_of_the_fleet_keep_the_rules_in_cel(
     [
         ("ClusterQueue", ("spec", "resourceGroups", 0, "coveredResources"), ["cpu"]),
         ("ClusterQueue", ("spec", "preemption", "borrowWithinCohort", "policy"), "LowerPriority"),
-        ("ResourceFlavor", ("spec", "nodeLabels"), {}),
-        ("Topology", ("spec", "levels"), [{"nodeLabel": "kubernetes.io/hostname"}, {"nodeLabel": "rack"}]),
+        ("ResourceFlavor", ("spec",), {"nodeLabels": {}, "topologyName": "racks"}),
+        (
+            "Topology",
+            ("spec", "levels"),
+            [{"nodeLabel": "kubernetes.io/hostname"}, {"nodeLabel": "rack"}],
+        ),
         ("HyperNode", ("spec", "members", 0, "selector"), {}),
     ],
 )
