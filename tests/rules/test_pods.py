@@ -1,0 +1,122 @@
+"""Pod templates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Make = Callable[..., dict[str, Any]]
+Check = Callable[..., None]
+Objects = list[dict[str, Any]]
+
+
+def test_a_template_is_a_pod_that_the_server_takes(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    less = make("set", {"W>C>resources>requests>nvidia.com/gpu": "4"})
+    at = "workerTemplate.spec.containers[0].resources.requests[nvidia.com/gpu]"
+    refused("pod-would-be-refused", at, less)
+    never = make("deployment", {"spec>template>spec>restartPolicy": "Never"})
+    refused("pod-would-be-refused", "spec.template.spec.restartPolicy", never)
+    accepted("pod-would-be-refused", make("set"), make("deployment"))
+    mount = {"name": "models", "mountPath": "/models"}
+    claims = [{"metadata": {"name": "models"}, "spec": {}}]
+    claimed = {"B>C>volumeMounts": [mount], "B>spec>volumes": []}
+    refused("pod-would-be-refused", "volumeMounts[0].name", make("set", claimed))
+    claimed["spec>leaderWorkerTemplate>volumeClaimTemplates"] = claims
+    accepted("pod-would-be-refused", make("set", claimed))
+
+
+def test_gpu_pods_request_memory_and_storage(make: Make, refused: Check, accepted: Check) -> None:
+    only = {"requests": {"nvidia.com/gpu": "8"}, "limits": {"nvidia.com/gpu": "8"}}
+    bare = make("set", {"L>C>resources": only})
+    refused("gpu-pod-without-request", "containers[0].resources.requests ~ memory", bare)
+    refused("gpu-pod-without-request", "resources.requests ~ ephemeral-storage", bare)
+    accepted("gpu-pod-without-request", make("set"))
+    accepted("gpu-pod-without-request", make("set", {"B>C>resources": {"requests": {"cpu": "1"}}}))
+    accepted("gpu-pod-without-request", make("set", {"B>C>resources>requests": ...}))
+
+
+def test_gpu_pods_take_no_service_links(make: Make, refused: Check, accepted: Check) -> None:
+    refused(
+        "service-links-on",
+        "workerTemplate.spec.enableServiceLinks",
+        make("set", {"W>spec>enableServiceLinks": ...}),
+    )
+    accepted("service-links-on", make("set"))
+    accepted(
+        "service-links-on", make("set", {"B>spec>enableServiceLinks": ..., "B>C>resources": {}})
+    )
+
+
+def test_several_gpus_share_memory(make: Make, refused: Check, accepted: Check) -> None:
+    refused(
+        "shared-memory-missing",
+        "leaderTemplate.spec.volumes",
+        make("set", {"L>C>volumeMounts": []}),
+    )
+    accepted("shared-memory-missing", make("set"))
+    accepted("shared-memory-missing", make("set", {"B>C>volumeMounts": [], "B>spec>hostIPC": True}))
+    one = {"nvidia.com/gpu": "1"}
+    alone = {"B>C>volumeMounts": [], "B>C>resources": {"requests": one, "limits": one}}
+    accepted("shared-memory-missing", make("set", alone))
+
+
+def test_the_grace_period_covers_the_hook(make: Make, refused: Check, accepted: Check) -> None:
+    hook = {"preStop": {"exec": {"command": ["sh", "-c", "sleep 60"]}}}
+    short = make("set", {"L>C>lifecycle": hook, "L>spec>terminationGracePeriodSeconds": ...})
+    refused("grace-shorter-than-pre-stop", "terminationGracePeriodSeconds ~ 60 s", short)
+    accepted("grace-shorter-than-pre-stop", make("set", {"L>C>lifecycle": hook}))
+    native = {"preStop": {"sleep": {"seconds": 150}}}
+    refused(
+        "grace-shorter-than-pre-stop",
+        "terminationGracePeriodSeconds ~ 180",
+        make("set", {"L>C>lifecycle": native}),
+    )
+
+
+def test_a_headless_process_has_no_http_probe(make: Make, refused: Check, accepted: Check) -> None:
+    probe = {"httpGet": {"path": "/health", "port": 8000}}
+    wrong = make("set", {"W>C>readinessProbe": probe})
+    refused("probe-without-server", "workerTemplate.spec.containers[0].readinessProbe", wrong)
+    accepted("probe-without-server", make("set"))
+    command = {"exec": {"command": ["true"]}}
+    accepted("probe-without-server", make("set", {"W>C>readinessProbe": command}))
+
+
+def test_a_probe_names_a_port_of_its_container(make: Make, refused: Check, accepted: Check) -> None:
+    wrong = make("set", {"L>C>ports": [{"name": "web", "containerPort": 8000}]})
+    refused("probe-port-unnamed", "startupProbe.httpGet.port ~ web", wrong)
+    accepted("probe-port-unnamed", make("set"))
+
+
+def test_liveness_waits_for_the_engine(make: Make, refused: Check, accepted: Check) -> None:
+    live = {"httpGet": {"path": "/health", "port": "http"}, "initialDelaySeconds": 900}
+    early = make("set", {"L>C>livenessProbe": live, "L>C>startupProbe": ...})
+    refused("liveness-before-loaded", "livenessProbe.initialDelaySeconds ~ 930 s", early)
+    accepted("liveness-before-loaded", make("set", {"L>C>livenessProbe": live}))
+    late = {**live, "initialDelaySeconds": 3600}
+    patient = make("set", {"L>C>livenessProbe": late, "L>C>startupProbe": ...})
+    accepted("liveness-before-loaded", patient)
+
+
+def test_a_serving_leader_has_its_probes(make: Make, refused: Check, accepted: Check) -> None:
+    bare = make("set", {"L>C>startupProbe": ..., "L>C>readinessProbe": ...})
+    refused("startup-probe-missing", "leaderTemplate.spec.containers[0].startupProbe", bare)
+    refused("readiness-probe-missing", "leaderTemplate.spec.containers[0].readinessProbe", bare)
+    for code in ("startup-probe-missing", "readiness-probe-missing"):
+        accepted(code, make("set"), make("deployment"))
+        accepted(code, make("set", {"L>C>resources": {}, "L>C>readinessProbe": ...}))
+    accepted("startup-probe-missing", make("set"))
+    accepted("readiness-probe-missing", make("set"))
+
+
+def test_an_image_is_named_and_dated(make: Make, refused: Check, accepted: Check) -> None:
+    for image in ("REGISTRY/IMAGE", "${IMAGE}", "<your image>", "a//b:1"):
+        at = "workerTemplate.spec.containers[0].image"
+        refused("image-name-invalid", at, make("set", {"W>C>image": image}))
+    for image in ("r.example:5000/a/b:v1", "a__b/c:1", "localhost/x@sha256:" + "a" * 64):
+        accepted("image-name-invalid", make("set", {"B>C>image": image}))
+        accepted("image-tag-moves", make("set", {"B>C>image": image}))
+    for image in ("r.example:5000/vllm", "vllm/vllm-openai:latest"):
+        refused("image-tag-moves", "containers[0].image", make("set", {"L>C>image": image}))
