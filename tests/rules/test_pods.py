@@ -21,7 +21,7 @@ def test_a_template_is_a_pod_that_the_server_takes(
     accepted("pod-would-be-refused", make("set"), make("deployment"))
     mount = {"name": "models", "mountPath": "/models"}
     claims = [{"metadata": {"name": "models"}, "spec": {}}]
-    claimed = {"B>C>volumeMounts": [mount], "B>spec>volumes": []}
+    claimed: dict[str, Any] = {"B>C>volumeMounts": [mount], "B>spec>volumes": []}
     refused("pod-would-be-refused", "volumeMounts[0].name", make("set", claimed))
     claimed["spec>leaderWorkerTemplate>volumeClaimTemplates"] = claims
     accepted("pod-would-be-refused", make("set", claimed))

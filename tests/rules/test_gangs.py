@@ -1,0 +1,102 @@
+"""Volcano: the rows of `lab E8`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Make = Callable[..., dict[str, Any]]
+Check = Callable[..., None]
+Objects = list[dict[str, Any]]
+
+
+VOLCANO = {"B>spec>schedulerName": "volcano"}
+JOINED = {**VOLCANO, "B>metadata>annotations>scheduling.k8s.io/group-name": "r1"}
+ONE = {**JOINED, "spec>replicas": 1}
+
+
+def test_somebody_makes_the_gang(make: Make, refused: Check, accepted: Check) -> None:
+    at = "leaderTemplate.spec.schedulerName"
+    refused("gang-not-formed", at, make("set", VOLCANO))
+    queued = make("set", {**VOLCANO, "metadata>annotations>scheduling.volcano.sh/queue-name": "q"})
+    refused("gang-not-formed", f"{at} ~ 0.5.1", queued, versions={"lws": "0.5.1"})
+    accepted("gang-not-formed", queued, make("set", JOINED), make("set"))
+    accepted("gang-not-formed", queued, versions={"lws": "0.9"})
+
+
+def test_the_clusters_provider_decides(make: Make, refused: Check, accepted: Check) -> None:
+    from gangform.inputs.cluster import Cluster, Installed, Pool
+
+    def cluster(provider: Any) -> Cluster:
+        return Cluster(
+            name="prod",
+            versions=Installed(kubernetes="1.36", lws="0.9", volcano="1.15"),
+            foundation="existing",
+            pools={"h100": Pool(hardware="h100-8x")},
+            lws_scheduler_provider=provider,
+        )
+
+    pods = make("set", VOLCANO)
+    refused("gang-not-formed", "schedulerName ~ is off", pods, cluster=cluster("none"))
+    accepted("gang-not-formed", pods, cluster=cluster("volcano"))
+
+
+def test_a_gang_is_one_whole_group(make: Make, refused: Check, accepted: Check) -> None:
+    accepted("gang-counts-other-pods", make("set", ONE), make("pod_group"))
+    accepted("gang-counts-other-pods", make("set"), make("pod_group"))
+    less = make("pod_group", {"spec>minMember": 1})
+    refused("gang-counts-other-pods", "spec.minMember ~ minMember: 2", make("set", ONE), less)
+    two = make("set", JOINED)
+    refused(
+        "gang-counts-other-pods", "PodGroup/r1 metadata.name ~ 2 groups", two, make("pod_group")
+    )
+    half = {"L>metadata>annotations>scheduling.k8s.io/group-name": "r1", "spec>replicas": 1}
+    at = "spec.minMember ~ of which 1 name"
+    refused("gang-counts-other-pods", at, make("set", half), make("pod_group"))
+
+
+def test_a_gang_says_what_it_takes(make: Make, refused: Check, accepted: Check) -> None:
+    bare = make("pod_group", {"spec>minResources": ...})
+    at = "spec.minResources ~ nvidia.com/gpu: 16"
+    refused("gang-without-resources", at, make("set", ONE), bare)
+    refused("gang-without-resources", "spec.minResources", bare)
+    accepted("gang-without-resources", make("pod_group"))
+    native = make("pod_group", {"apiVersion": "scheduling.k8s.io/v1alpha2", "spec": {}})
+    accepted("gang-without-resources", native)
+
+
+def test_topology_has_one_tier(make: Make, refused: Check, accepted: Check) -> None:
+    both = make("pod_group", {"spec>networkTopology>highestTierAllowed": 1})
+    refused("pod-group-refused", "spec.networkTopology.highestTierName", both)
+    none = make("pod_group", {"spec>networkTopology": {"mode": "hard"}})
+    refused("pod-group-refused", "spec.networkTopology.mode ~ silence", none)
+    accepted("pod-group-refused", make("pod_group"))
+    soft = make("pod_group", {"spec>networkTopology": {"mode": "soft"}})
+    accepted("pod-group-refused", soft)
+
+
+def volcano(kind: str, group: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": group, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+
+
+def test_queues_and_hyper_nodes_are_taken(refused: Check, accepted: Check) -> None:
+    api, topology = "scheduling.volcano.sh/v1beta1", "topology.volcano.sh/v1alpha1"
+    refused("volcano-queue-refused", "Queue/x spec.weight", volcano("Queue", api, {"weight": 0}))
+    accepted("volcano-queue-refused", volcano("Queue", api, {"weight": 1}))
+    member = {"type": "Node", "selector": {"exactMatch": {"name": "n1"}}}
+    node = volcano("HyperNode", topology, {"tier": 1, "members": [member]})
+    accepted("hyper-node-refused", node)
+    refused("hyper-node-refused", "spec.members", volcano("HyperNode", topology, {"tier": 1}))
+
+
+def test_topology_annotations_do_nothing_on_a_set(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    key = "volcano.sh/network-topology-mode"
+    on_set = make("set", {f"metadata>annotations>{key}": "hard"})
+    refused("topology-annotation-inert", f"LeaderWorkerSet/r1 metadata.annotations[{key}]", on_set)
+    on_pods = make("set", {f"W>metadata>annotations>{key}": "hard"})
+    refused("topology-annotation-inert", f"workerTemplate.metadata.annotations[{key}]", on_pods)
+    accepted("topology-annotation-inert", make("set"))
+    alone = make("deployment", {f"spec>template>metadata>annotations>{key}": "hard"})
+    accepted("topology-annotation-inert", alone)

@@ -1,0 +1,79 @@
+"""Scraping, alerts, and the table of series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Make = Callable[..., dict[str, Any]]
+Check = Callable[..., None]
+Objects = list[dict[str, Any]]
+
+
+LABELS = "spec>selector>matchLabels"
+RULE = "spec>groups>0>rules>0>expr"
+
+
+def test_targets_serve(make: Make, refused: Check, accepted: Check) -> None:
+    wide = make("monitor", {LABELS: {"app.kubernetes.io/name": "r1"}})
+    at = 'PodMonitor/r1 spec.selector ~ worker-index: "0"'
+    refused("monitor-selects-workers", at, make("set"), wide)
+    accepted("monitor-selects-workers", make("set"), make("monitor"))
+    named = make(
+        "monitor",
+        {LABELS: {"app.kubernetes.io/name": "r1"}, "spec>podMetricsEndpoints": [{"port": "http"}]},
+    )
+    accepted("monitor-selects-workers", make("set"), named)
+    port = make("set", {"W>C>ports": [{"name": "http", "containerPort": 8000}]})
+    refused("monitor-selects-workers", "spec.selector", port, named)
+
+
+def test_series_exist(make: Make, refused: Check, accepted: Check) -> None:
+    for expression in (
+        "leaderworkerset_leader_ready == 0",
+        'sum(rate(vllm:made_up_total{model_name="m"}[5m]))',
+    ):
+        at = "PrometheusRule/r1 spec.groups[0].rules[0].expr"
+        refused("metric-not-exported", at, make("rules", {RULE: expression}))
+    keda = make("keda", {"spec>triggers>0>metadata>query": "sum(vllm:decode_batch_utilization)"})
+    refused("metric-not-exported", "spec.triggers[0].metadata.query ~ running", keda)
+    for expression in (
+        "sum(vllm:num_requests_waiting) + rate(vllm:num_preemptions_total[5m])",
+        "histogram_quantile(0.9, vllm:time_to_first_token_seconds_bucket)",
+        'label_replace(up, "x", "vllm:nothing", "y", "z")',
+        "vllm:spec_decode_num_drafts_total > 0",
+        "my_own_metric > 1",
+    ):
+        accepted("metric-not-exported", make("rules", {RULE: expression}))
+    own = [
+        {"record": "vllm:made_up", "expr": "1"},
+        {"alert": "A", "expr": "vllm:made_up > 0"},
+    ]
+    accepted("metric-not-exported", make("rules", {"spec>groups>0>rules": own}), make("keda"))
+
+
+def test_series_that_need_a_setting_are_named(make: Make, refused: Check, accepted: Check) -> None:
+    ratio = "leaderworkerset_status_ready_replicas / leaderworkerset_spec_replicas < 1"
+    refused("metric-needs-configuration", "rules[0].expr", make("rules", {RULE: ratio}))
+    accepted("metric-needs-configuration", make("rules"))
+
+
+def test_series_have_the_labels_asked_for(make: Make, refused: Check, accepted: Check) -> None:
+    wrong = make("rules", {RULE: 'kube_pod_status_phase{group!="", phase="Pending"} > 0'})
+    refused("metric-label-unknown", "rules[0].expr ~ `group`", wrong)
+    right = make("rules", {RULE: 'kube_pod_status_phase{phase="Pending", pod=~"group="} > 0'})
+    accepted("metric-label-unknown", right, make("rules"))
+
+
+def test_the_table_says_known_and_never_all() -> None:
+    from gangform.apis import metrics
+
+    assert metrics.standing("kube_pod_status_ready") == "exported"
+    assert metrics.standing("kube_something_new") == "unknown"
+    assert metrics.standing("vllm:e2e_request_latency_seconds_sum") == "exported"
+    assert metrics.standing("vllm:kv_something") == "unknown"
+    assert metrics.standing("leaderworkerset_anything") == "configured"
+    assert list(metrics.names("a{b='vllm:x'} + vllm:y:rate5m + vllm:z[5m]")) == [
+        "vllm:y:rate5m",
+        "vllm:z",
+    ]

@@ -1,0 +1,88 @@
+"""Autoscalers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Make = Callable[..., dict[str, Any]]
+Check = Callable[..., None]
+Objects = list[dict[str, Any]]
+
+
+LABEL = {"metadata>labels>kueue.x-k8s.io/queue-name": "serving"}
+
+
+def test_the_target_is_the_set(make: Make, refused: Check, accepted: Check) -> None:
+    for name in ("r1", "r1-0"):
+        child = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": name}
+        at = "spec.scaleTargetRef ~ kind: LeaderWorkerSet, name: r1"
+        wrong = make("scaler", {"spec>scaleTargetRef": child})
+        refused("scale-target-is-child", at, make("set"), wrong)
+    accepted("scale-target-is-child", make("set"), make("scaler"), make("keda"))
+    other = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"}
+    accepted("scale-target-is-child", make("set"), make("scaler", {"spec>scaleTargetRef": other}))
+
+
+def test_gpu_groups_scale_by_what_waits(make: Make, refused: Check, accepted: Check) -> None:
+    cpu = make("scaler", {"spec>metrics": [{"type": "Resource", "resource": {"name": "cpu"}}]})
+    at = "HorizontalPodAutoscaler/r1 spec.metrics[0].resource.name"
+    refused("scale-by-idle-signal", at, make("set"), cpu)
+    keda = make("keda", {"spec>triggers": [{"type": "memory"}]})
+    refused("scale-by-idle-signal", "spec.triggers[0].type", make("set"), keda)
+    accepted("scale-by-idle-signal", make("set"), make("scaler"), make("keda"))
+    accepted("scale-by-idle-signal", make("set", {"B>C>resources": {}}), cpu)
+
+
+def test_one_group_is_added_at_a_time(make: Make, refused: Check, accepted: Check) -> None:
+    fast = make("scaler", {"spec>behavior": ...})
+    at = "spec.behavior.scaleUp ~ 3 groups of 16 GPUs"
+    refused("scale-steps-unlimited", at, make("set"), fast)
+    accepted("scale-steps-unlimited", make("set"), make("scaler"))
+    near = make("scaler", {"spec>behavior": ..., "spec>maxReplicas": 3})
+    accepted("scale-steps-unlimited", make("set"), near)
+    refused("scale-steps-of-keda-unlimited", "behavior.scaleUp", make("set"), make("keda"))
+    policies = {"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 900}]}}
+    slow = {"spec>advanced>horizontalPodAutoscalerConfig>behavior": policies}
+    accepted("scale-steps-of-keda-unlimited", make("set"), make("keda", slow))
+
+
+def test_replicas_have_one_owner(make: Make, refused: Check, accepted: Check) -> None:
+    at = "LeaderWorkerSet/r1 spec.replicas"
+    for name in ("scaler", "keda"):
+        refused("replicas-owned-by-autoscaler", at, make("set"), make(name))
+        accepted("replicas-owned-by-autoscaler", make("set", {"spec>replicas": ...}), make(name))
+    accepted("replicas-owned-by-autoscaler", make("set"))
+
+
+def quota(make: Make, gpus: int) -> dict[str, Any]:
+    rows = "spec>resourceGroups>0>flavors>0>resources>"
+    plenty = {f"{rows}{number}>nominalQuota": "100000Gi" for number in range(3)}
+    return make("cluster_queue", {**plenty, f"{rows}3>nominalQuota": str(gpus)})
+
+
+def test_the_maximum_fits_the_quota(
+    make: Make, queue: Objects, refused: Check, accepted: Check
+) -> None:
+    """h09-p: 2 to 5 groups of 16 GPUs want 80 GPUs."""
+    scaled = make("set", {**LABEL, "spec>replicas": ...})
+    around = [each for each in queue if each["kind"] != "ClusterQueue"]
+    at = "HorizontalPodAutoscaler/r1 spec.maxReplicas ~ maxReplicas: 4, or raise the quota to 80"
+    refused("scale-beyond-quota", at, *around, quota(make, 64), scaled, make("scaler"))
+    accepted("scale-beyond-quota", *around, quota(make, 80), scaled, make("scaler"))
+    other = make("set", {**LABEL, "metadata>name": "r2", "spec>replicas": 1})
+    at = "spec.maxReplicas ~ beside 16 of other sets"
+    refused("scale-beyond-quota", at, *around, quota(make, 80), scaled, other, make("scaler"))
+    accepted("scale-beyond-quota", *around, quota(make, 96), scaled, other, make("scaler"))
+    surging = {"spec>rolloutStrategy>rollingUpdateConfiguration": {"maxSurge": 1}}
+    more = make("set", {**LABEL, **surging, "spec>replicas": ...})
+    at = "spec.maxReplicas ~ 5 groups and 1 in surge"
+    refused("scale-beyond-quota", at, *around, quota(make, 80), more, make("scaler"))
+
+
+def test_bounds_are_in_order(make: Make, refused: Check, accepted: Check) -> None:
+    refused("scale-bounds-refused", "spec.maxReplicas", make("scaler", {"spec>maxReplicas": 1}))
+    cpu = [{"type": "Resource", "resource": {"name": "cpu"}}]
+    zero = make("scaler", {"spec>minReplicas": 0, "spec>metrics": cpu})
+    refused("scale-bounds-refused", "spec.minReplicas ~ HPAScaleToZero", zero)
+    accepted("scale-bounds-refused", make("scaler"), make("scaler", {"spec>minReplicas": 0}))
