@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class UnitError(ValueError):
     """A text that is not a quantity of the wanted unit; the message says what is and gives an example."""
 
 
+@lru_cache(maxsize=4096)
 def quantity(text: str) -> Fraction:
     """The exact value of a Kubernetes quantity: `"1.5Gi"` is 1610612736, `"500m"` is 1/2.
 
@@ -48,6 +50,7 @@ def quantity(text: str) -> Fraction:
     return number * Fraction(10) ** int(suffix[1:]) if suffix else number
 
 
+@lru_cache(maxsize=4096)
 def canonical(text: str) -> str:
     """The spelling the API server gives a quantity: `"1024Gi"` is `"1Ti"`, `"0.5"` is `"500m"`.
 
@@ -314,6 +317,7 @@ class Resources(Mapping[str, int]):
         return {name: spell(name, amount) for name, amount in self.items()}
 
 
+@lru_cache(maxsize=4096)
 def spell(resource: str, amount: int) -> str:
     """The canonical quantity of an amount of a resource."""
     if resource == "cpu":

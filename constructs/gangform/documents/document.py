@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Union
+from functools import cached_property
+from typing import NamedTuple, Union, cast
 
 from gangform.findings import Path
 
@@ -32,9 +33,12 @@ class Key(NamedTuple):
         return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Document:
-    """One object of a bundle and where it came from. Only `manifest` is emitted."""
+    """One object of a bundle and where it came from. Only `manifest` is emitted.
+
+    Without slots, so that the key is made once: every index and rule asks for it.
+    """
 
     manifest: Manifest
     builder: str
@@ -44,12 +48,12 @@ class Document:
     wave: int = 0
     """Argo CD sync wave; also the order in the file."""
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """Group, kind, namespace and name."""
         return key_of(self.manifest)
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """The kind, or an empty text for something that has none."""
         return text(self.manifest, "kind")
@@ -69,7 +73,10 @@ def key_of(manifest: Manifest) -> Key:
 def dig(node: Node | None, *path: str | int) -> Node | None:
     """The value at a path, or `None` where the path ends early or meets something of another type."""
     for part in path:
-        if isinstance(part, str) and isinstance(node, Mapping):
+        # A plain dict first: asking an abstract class takes longer than all the rest.
+        if node.__class__ is dict and isinstance(part, str):
+            node = cast(Manifest, node).get(part)
+        elif isinstance(part, str) and isinstance(node, Mapping):
             node = node.get(part)
         elif isinstance(part, int) and isinstance(node, Sequence) and not isinstance(node, str):
             node = node[part] if -len(node) <= part < len(node) else None

@@ -123,13 +123,13 @@ class Cluster(Model):
     gitops: Literal["none", "argocd"] = "none"
     lws_scheduler_provider: Literal["none", "volcano", "unknown"] = "unknown"
     """LWS's `gangSchedulingManagement.schedulerProvider`: a switch of the whole cluster."""
-    kueue: KueueSettings = Field(default_factory=KueueSettings)
-    volcano: VolcanoSettings = Field(default_factory=VolcanoSettings)
+    kueue: KueueSettings = Field(default_factory=KueueSettings.model_construct)
+    volcano: VolcanoSettings = Field(default_factory=VolcanoSettings.model_construct)
     priorities: dict[ObjectName, int] = Field(default_factory=dict)
     """Kueue WorkloadPriorityClasses that the foundation makes: name → value."""
     metrics_adapter: Literal["external", "none", "unknown"] = "unknown"
     """Who serves external.metrics.k8s.io; autoscaling is refused until it is `external`."""
-    monitoring: Monitoring = Field(default_factory=Monitoring)
+    monitoring: Monitoring = Field(default_factory=Monitoring.model_construct)
 
     @classmethod
     def load(cls, path: str | Path) -> Cluster:
