@@ -25,7 +25,7 @@ from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from jsonschema.validators import extend
 from referencing import Registry, Resource
 
-from gangform.inputs.load import load_fleet
+from gangform.inputs.load import Loaded, load_fleet, load_text
 from gangform.synth import synthesise
 
 ROOT = Path(__file__).parent.parent.parent
@@ -74,9 +74,87 @@ GENERATOR = Module("sigs.k8s.io/controller-tools", "v0.23.0", "cmd/controller-ge
 # ── documents ────────────────────────────────────────────────────────────────────────────────────
 
 
+DRESS: Object = {
+    "network": {
+        "clients": [
+            {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "gateway"}}}
+        ],
+        "scrapers": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}],
+    },
+    "pods": {
+        "imagePullSecrets": ["registry"],
+        "securityContext": {"fsGroup": 1000, "supplementalGroups": [44]},
+        "containerSecurityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
+        "initContainers": [
+            {
+                "name": "wait",
+                "image": "busybox:1.37",
+                "env": [
+                    {"name": "CORES", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}}
+                ],
+                "resources": {"limits": {"cpu": "1000m", "memory": "1024Mi"}},
+            }
+        ],
+        "sidecars": [
+            {
+                "name": "logs",
+                "image": "example.com/logs@sha256:" + 64 * "0",
+                "ports": [{"containerPort": 9000}],
+                "livenessProbe": {"grpc": {"port": 9000}},
+                "envFrom": [{"secretRef": {"name": "logs", "optional": True}}],
+                "resources": {
+                    "requests": {"cpu": "100m", "memory": "64Mi"},
+                    "limits": {"memory": "64Mi"},
+                },
+            }
+        ],
+        "tolerations": [
+            {"key": "team", "value": "llm", "effect": "NoExecute", "tolerationSeconds": 60}
+        ],
+        "nodeSelector": {"team": "llm"},
+        "affinity": {
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [
+                        {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}
+                    ]
+                }
+            }
+        },
+        "labels": {"team": "llm"},
+        "annotations": {"example.com/owner": "llm"},
+        "env": [{"name": "NCCL_DEBUG", "value": "WARN"}],
+        "volumes": [
+            {"name": "settings", "configMap": {"name": "settings"}},
+            {
+                "name": "token",
+                "projected": {
+                    "sources": [{"serviceAccountToken": {"path": "token", "audience": "a"}}]
+                },
+            },
+        ],
+        "volumeMounts": [{"name": "settings", "mountPath": "/settings", "readOnly": True}],
+        "priorityClassName": "serving",
+    },
+}
+"""What the fleet does not ask for, put on each of its servings for a second rendering."""
+
+
 @pytest.fixture(scope="session")
 def shipped() -> Sequence[Shipped]:
-    loaded = load_fleet(FLEET)
+    return _documents(load_fleet(FLEET))
+
+
+@pytest.fixture(scope="session")
+def documents(shipped: Sequence[Shipped]) -> Sequence[Shipped]:
+    """The fleet as it is, and once more with everything around its pods."""
+    fleet = yaml.safe_load(FLEET.read_bytes())
+    for serving in fleet["servings"]:
+        serving |= DRESS
+    return [*shipped, *_documents(load_text(json.dumps(fleet)))]
+
+
+def _documents(loaded: Loaded) -> list[Shipped]:
     made = synthesise(loaded.fleet, loaded.library)
     releases = {
         cluster.name: str(cluster.versions.releases.kubernetes) for cluster in loaded.fleet.clusters

@@ -41,17 +41,17 @@ def of_kind(shipped: Sequence[Shipped], kind: str) -> list[Object]:
 
 @pytest.mark.parametrize("kind", CUSTOM)
 def test_documents_of_the_fleet_fit_their_definition(
-    kind: str, shipped: Sequence[Shipped], custom_faults: CustomFaults
+    kind: str, documents: Sequence[Shipped], custom_faults: CustomFaults
 ) -> None:
-    documents = of_kind(shipped, kind)
-    assert documents
-    assert [fault for manifest in documents for fault in custom_faults(manifest)] == []
+    found = of_kind(documents, kind)
+    assert found
+    assert [fault for manifest in found for fault in custom_faults(manifest)] == []
 
 
 def test_every_custom_kind_of_the_fleet_is_asked_for(
-    shipped: Sequence[Shipped], schemas: Schemas
+    documents: Sequence[Shipped], schemas: Schemas
 ) -> None:
-    found = {one["kind"] for _, one in shipped if (one["apiVersion"], one["kind"]) in schemas}
+    found = {one["kind"] for _, one in documents if (one["apiVersion"], one["kind"]) in schemas}
     assert found == set(CUSTOM)
 
 

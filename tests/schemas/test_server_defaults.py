@@ -69,17 +69,17 @@ def apply_defaults(schema: Object, value: Any, path: str = "") -> Iterator[str]:
 
 
 def test_the_server_adds_nothing_to_the_fleet_but_the_replicas_of_what_is_scaled(
-    shipped: Sequence[Shipped], schemas: Schemas
+    documents: Sequence[Shipped], schemas: Schemas
 ) -> None:
     added = {
         (manifest["kind"], manifest["metadata"]["name"], path)
-        for _, manifest in shipped
+        for _, manifest in documents
         if (schema := schemas.get((manifest["apiVersion"], manifest["kind"]))) is not None
         for path in apply_defaults(schema, deepcopy(manifest))
     }
     scaled = {
         (target["kind"], target["name"], "spec.replicas")
-        for _, manifest in shipped
+        for _, manifest in documents
         if manifest["kind"] == "HorizontalPodAutoscaler"
         for target in [manifest["spec"]["scaleTargetRef"]]
     }
