@@ -11,6 +11,7 @@ Objects = list[dict[str, Any]]
 
 
 LABEL = {"metadata>labels>kueue.x-k8s.io/queue-name": "serving"}
+QUEUE = {"kueue.x-k8s.io/queue-name": "serving"}
 ROLLING = "spec>rolloutStrategy>rollingUpdateConfiguration"
 POD_SET = "metadata>annotations>kueue.x-k8s.io/podset-"
 RACK = "example.com/rack"
@@ -129,3 +130,17 @@ def test_pods_under_quota_request(make: Make, refused: Check, accepted: Check) -
     nothing = make("set", {**LABEL, "W>C>resources": {}})
     refused("queue-without-requests", "workerTemplate.spec.containers[0].resources", nothing)
     accepted("queue-without-requests", make("set", LABEL), make("set", {"W>C>resources": {}}))
+
+
+def test_roles_name_their_queue(refused: Check, accepted: Check) -> None:
+    def roles(label: dict[str, str]) -> dict[str, Any]:
+        return {
+            "apiVersion": "disaggregatedset.x-k8s.io/v1",
+            "kind": "DisaggregatedSet",
+            "metadata": {"name": "pd", "namespace": "llm", "labels": QUEUE},
+            "spec": {"roles": [{"name": "prefill", "metadata": {"labels": label}}]},
+        }
+
+    at = "DisaggregatedSet/pd metadata.labels[kueue.x-k8s.io/queue-name] ~ prefill"
+    refused("queue-label-not-read", at, roles({}))
+    accepted("queue-label-not-read", roles(QUEUE))

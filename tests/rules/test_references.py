@@ -13,6 +13,7 @@ Objects = list[dict[str, Any]]
 def test_a_selector_matches_some_pod(make: Make, refused: Check, accepted: Check) -> None:
     lost = make("budget", {"spec>selector>matchLabels": {"app": "r1"}})
     refused("selector-matches-nothing", "spec.selector.matchLabels", make("set"), lost)
+    refused("selector-matches-nothing", 'matchLabels ~ /name: "r1"', make("set"), lost)
     wrong = make("service", {"spec>selector>leaderworkerset.sigs.k8s.io/name": "r2"})
     refused("selector-matches-nothing", "spec.selector ~ name: r1", make("set"), wrong)
     refused("selector-matches-nothing", "spec.selector", make("service"), complete=True)

@@ -10,7 +10,7 @@ from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.versions import Release
 from gangform.apis.views import Documents
-from gangform.documents.document import Key, dig, mapping, sequence, text
+from gangform.documents.document import Document, Key, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.demand import cluster_queue, flavors, levels, queue_label, quota, shown
 from gangform.rules.joins import (
@@ -50,6 +50,12 @@ TEMPLATE_LABEL = declare(
     Severity.BREAKS,
     "kueue §2.2",
 )
+UNREAD = declare(
+    "queue-label-not-read",
+    "The queue label of a set of roles is not copied to the sets that it makes: they run outside quota",
+    Severity.BREAKS,
+    "kueue §2.7",
+)
 UNCOVERED = declare(
     "request-not-covered",
     "A set requests a resource that its queue does not cover: no group is ever admitted",
@@ -80,7 +86,7 @@ MIXED = declare(
     Severity.BREAKS,
     "kueue §2.6, §11 item 9",
 )
-NEAR_LIMIT = declare(
+NO_REQUESTS = declare(
     "queue-without-requests",
     "A container of a set under quota requests nothing: Kueue counts it as nothing",
     Severity.STYLE,
@@ -219,6 +225,25 @@ def queue_label_on_template(
             )
 
 
+@rule(UNREAD, kinds=("DisaggregatedSet",))
+def queue_label_not_read(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Each role names its queue; the object around them is read by nobody."""
+    label = text(subject.manifest, "metadata", "labels", kueue.QUEUE_NAME)
+    roles = [
+        text(role, "name")
+        for role in sequence(subject.manifest, "spec", "roles")
+        if not text(role, "metadata", "labels", kueue.QUEUE_NAME)
+    ]
+    if label and roles:
+        yield Fault(
+            path=("metadata", "labels", kueue.QUEUE_NAME),
+            what=f"queue `{label}` is named here, and not on the roles {', '.join(roles)}",
+            fix=f"write {kueue.QUEUE_NAME}: {label} into metadata.labels of each role",
+        )
+
+
 @rule(UNCOVERED, kinds=WORKLOADS)
 @over_groups
 def request_not_covered(
@@ -330,7 +355,7 @@ def queue_and_gang_scheduler(
             )
 
 
-@rule(NEAR_LIMIT, kinds=WORKLOADS)
+@rule(NO_REQUESTS, kinds=WORKLOADS)
 @over_groups
 def queue_without_requests(
     group: GroupView, documents: Documents, context: Context

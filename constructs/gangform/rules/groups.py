@@ -167,32 +167,32 @@ def restart_policy_unknown(
         )
 
 
-def _restart_fault(subject: Document, documents: Documents, word: str, why: str) -> Iterator[Fault]:
-    if text(subject.manifest, *_RESTART) == word:
-        for group in groups_of(documents, subject):
-            if group.size > 1:
-                yield Fault(
-                    path=_RESTART,
-                    what=f"restartPolicy {word}{why} leaves {group.size - 1} of {group.size} pods "
-                    "waiting for the one that restarted",
-                    fix=f"write {lws.AFTER_START}, or {lws.ON_POD_RESTART} before LWS 0.9",
-                )
+def _restart_fault(group: GroupView, word: str, why: str) -> Iterator[Fault]:
+    if group.size > 1 and text(group.document.manifest, *_RESTART) == word:
+        yield Fault(
+            path=_RESTART,
+            what=f"restartPolicy {word}{why} leaves {group.size - 1} of {group.size} pods waiting "
+            "for the one that restarted",
+            fix=f"write {lws.AFTER_START}, or {lws.ON_POD_RESTART} before LWS 0.9",
+        )
 
 
 @rule(RESTART_DEFAULT, kinds=SETS)
+@over_groups
 def restart_policy_default(
-    subject: Document, documents: Documents, context: Context
+    group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A group of several pods says what a restart does."""
-    yield from _restart_fault(subject, documents, _DEFAULT, f", stored as {lws.NEVER},")
+    yield from _restart_fault(group, _DEFAULT, f", stored as {lws.NEVER},")
 
 
 @rule(RESTART_NONE, kinds=SETS)
+@over_groups
 def restart_policy_none(
-    subject: Document, documents: Documents, context: Context
+    group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A lost pod takes its group along."""
-    yield from _restart_fault(subject, documents, lws.NEVER, "")
+    yield from _restart_fault(group, lws.NEVER, "")
 
 
 @rule(LEADER_READY, kinds=SETS)

@@ -75,8 +75,8 @@ def _workers(
             leaders = form.selectors(name=group.name, app=group.name).leaders if form else {}
             yield Fault(
                 path=("spec", "selector"),
-                what=f"{workers.count} headless workers of each group of {group.name} are scraped "
-                "beside the leader",
+                what=f"the headless workers of {group.name}, {workers.count} a group, are scraped "
+                "beside the leaders",
                 fix="select " + ", ".join(f'{key}: "{value}"' for key, value in leaders.items()),
             )
             return

@@ -12,7 +12,8 @@ from difflib import get_close_matches
 from typing import Final
 
 from gangform.apis import kueue, volcano
-from gangform.apis.forms import GroupView
+from gangform.apis.forms import GroupView, PodView
+from gangform.apis.keys import APP_NAME
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Key, Node, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
@@ -61,6 +62,8 @@ _NO_SCALE: Final = frozenset(
     {"ConfigMap", "CronJob", "DaemonSet", "Job", "Pod", "PodGroup", "Secret", "Service"}
 )
 """Core kinds and gangs, none of which has replicas behind a scale subresource."""
+_WHOLE: Final = frozenset({"PodDisruptionBudget", "NetworkPolicy"})
+"""Kinds whose selectors mean every pod of a set; the others mean those that serve."""
 _BACKENDS: Final = ("HTTPRoute", "GRPCRoute")
 
 
@@ -171,7 +174,9 @@ def selector_matches_nothing(
         default=None,
     )
     shown = ", ".join(f"{key}={value}" for key, value in labels.items())
-    use = "" if near is None else _difference(labels, near.labels)
+    use = ""
+    if near is not None:
+        use = _difference(labels, near.labels) or _proper(subject, near)
     yield Fault(
         path=path,
         what=f"no pod carries {shown}",
@@ -185,8 +190,18 @@ def _difference(labels: Mapping[str, str], has: Mapping[str, str]) -> str:
     for key in wrong:
         if key in has:
             return f"write {key}: {has[key]}, as on the pods, instead of {labels[key]}"
-    name = next(iter(has), "")
-    return f"select {name}: {has[name]}, which the pods carry" if name else ""
+    return ""
+
+
+def _proper(subject: Document, pod: PodView) -> str:
+    """The labels that select the pods meant, on the set that stands nearest."""
+    form = form_of(pod.document.kind)
+    if form is None:
+        return ""
+    name = pod.document.key.name
+    selectors = form.selectors(name=name, app=pod.labels.get(APP_NAME, name))
+    wanted = selectors.pods if subject.kind in _WHOLE else selectors.leaders
+    return "select " + ", ".join(f'{key}: "{value}"' for key, value in wanted.items())
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────────

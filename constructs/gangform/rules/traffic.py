@@ -124,8 +124,8 @@ def service_selects_workers(
         add = ", ".join(f'{key}: "{value}"' for key, value in only.items())
         yield Fault(
             path=("spec", "selector"),
-            what=f"the selector matches the {workers.count} workers of each group of {group.name} "
-            "beside its leader",
+            what=f"the selector matches the workers of {group.name}, {workers.count} a group, beside "
+            "its leaders",
             fix=f"add {add} to the selector" if add else "select a label that leaders alone carry",
         )
 
