@@ -57,6 +57,10 @@ MODEL = ModelProfile(
         dense_width=16384,
     ),
 )
+NETWORK = Network(
+    clients=({"podSelector": {"matchLabels": {"app": "gateway"}}},),
+    scrapers=({"namespaceSelector": {"matchLabels": {"app": "prometheus"}}},),
+)
 LIBRARY = Library({}, {})
 """Nothing is named: model and hardware are written inline."""
 
@@ -192,10 +196,5 @@ def serving(combination: Combination, name: str) -> Serving:
         topology=None
         if combination.topology == "none"
         else TopologyRequest(level=RACK, mode=combination.topology),  # type: ignore[arg-type]
-        network=Network(
-            clients=({"podSelector": {"matchLabels": {"app": "gateway"}}},),
-            scrapers=({"namespaceSelector": {"matchLabels": {"app": "prometheus"}}},),
-        )
-        if odd
-        else None,
+        network=NETWORK if odd else None,
     )

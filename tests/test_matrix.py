@@ -7,6 +7,7 @@ documents of one cluster for each backend, over which every invariant and every 
 from __future__ import annotations
 
 import ast
+import copy
 import os
 import subprocess
 import sys
@@ -15,18 +16,20 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from tests import matrix
-from tests.invariants import INVARIANTS, Object, World, called
-from tests.matrix import DIMENSIONS, LIBRARY, Combination
+from tests.invariants import INVARIANTS, LWS, WAVE, Object, World, called
+from tests.matrix import DIMENSIONS, LIBRARY, NETWORK, Combination
 
 from gangform.bundle import Bundle, bundle, foundation, judge_bundles
 from gangform.findings import Finding, InputError
-from gangform.inputs.cluster import Cluster
+from gangform.inputs.cluster import Cluster, Fleet
+from gangform.inputs.serving import Patch, Pods, Rollout, Serving
 from gangform.plan.cluster import plan_cluster
 from gangform.plan.serving import ServingPlan, plan_serving
+from gangform.synth import synthesise
 
 ROOT = Path(__file__).parent.parent
 EACH = 48
@@ -351,3 +354,156 @@ def test_every_kind_occurs() -> None:
         "ServiceAccount",
         "Topology",
     }
+
+
+# ── what a run over the product does not ask ─────────────────────────────────────────────────────
+
+PLAIN = Combination(
+    "kueue",
+    "two pods",
+    "derived",
+    "LeaderCreated",
+    "fixed",
+    "serial",
+    "claim",
+    "derived",
+    "none",
+    "none",
+)
+
+
+def refusals(*servings: Serving) -> set[str]:
+    """Codes that servings of one backend are refused with, alone or together."""
+    cluster = matrix.cluster(servings[0].admission.backend, "none")
+    try:
+        synthesise(Fleet(version=1, clusters=(cluster,), servings=servings), LIBRARY)
+    except InputError as error:
+        return {finding.code.id for finding in error.findings}
+    return set()
+
+
+@pytest.mark.parametrize("other", ["a-group-0", "a-leader", "a-0"])
+def test_two_servings_whose_objects_would_have_one_name_are_refused(other: str) -> None:
+    first = matrix.serving(PLAIN._replace(disruption="perGroup"), "a")
+    second = matrix.serving(PLAIN, other)
+    shared = [each.model_copy(update={"namespace": "llm"}) for each in (first, second)]
+    assert refusals(*shared) == {"names-clash"}
+    apart = first.model_copy(update={"namespace": "elsewhere"})
+    assert refusals(apart, second) == set()
+
+
+@pytest.mark.parametrize("form", ["deployment", "two pods"])
+@pytest.mark.parametrize("backend", ["volcano", "volcano-podgroup", "none"])
+@pytest.mark.parametrize(
+    "key", ["scheduling.volcano.sh/queue-name", "scheduling.k8s.io/group-name"]
+)
+def test_a_pod_annotation_does_not_lead_past_the_queue(backend: str, form: str, key: str) -> None:
+    given = matrix.serving(PLAIN._replace(backend=backend, form=form), "a")
+    changed = given.model_copy(update={"pods": Pods(annotations={key: "another"})})
+    assert refusals(given) == set()
+    assert refusals(changed) == {"label-owned-by-controller"}
+
+
+def test_a_canary_needs_groups_of_one_set() -> None:
+    canary = {"rollout": Rollout(canary_groups=1)}
+    given = matrix.serving(PLAIN, "a").model_copy(update=canary)
+    assert refusals(given) == set()
+    apart = matrix.serving(PLAIN._replace(backend="volcano-podgroup"), "a")
+    assert refusals(apart.model_copy(update=canary)) == {"canary-needs-groups"}
+
+
+def test_a_patch_may_not_give_an_object_to_somebody_else() -> None:
+    patch = Patch(
+        kind="Service", merge={"metadata": {"labels": {"app.kubernetes.io/managed-by": "me"}}}
+    )
+    given = matrix.serving(PLAIN, "a").model_copy(update={"patches": (patch,)})
+    assert refusals(given) == {"patch-over-plan"}
+
+
+# ── the invariants see what they are there to see ────────────────────────────────────────────────
+
+SET = "spec.leaderWorkerTemplate"
+POD = f"{SET}.leaderTemplate.spec.containers.0"
+
+
+@pytest.mark.parametrize(
+    ("invariant", "kind", "path", "value"),
+    [
+        ("services_reach_exactly_the_leaders", "Service", "spec.selector", {f"{LWS}name": "a"}),
+        ("monitors_scrape_exactly_the_leaders", "PodMonitor", "spec.selector.matchLabels", {}),
+        (
+            "policies_shield_exactly_the_pods",
+            "NetworkPolicy",
+            "spec.podSelector.matchLabels",
+            {f"{LWS}worker-index": "0"},
+        ),
+        ("budgets_cover_a_set_or_one_group", "PodDisruptionBudget", "spec.maxUnavailable", 2),
+        (
+            "budgets_cover_a_set_or_one_group",
+            "PodDisruptionBudget",
+            "spec.selector.matchLabels",
+            {f"{LWS}name": "a", f"{LWS}group-index": "0"},
+        ),
+        (
+            "ports_are_named_where_something_listens",
+            "Service",
+            "spec.ports.0.targetPort",
+            "rendezvous-too",
+        ),
+        ("probes_ask_only_who_listens", "LeaderWorkerSet", f"{POD}.readinessProbe", None),
+        ("ranks_fill_the_requested_gpus", "LeaderWorkerSet", f"{SET}.size", 3),
+        (
+            "ranks_fill_the_requested_gpus",
+            "LeaderWorkerSet",
+            f"{POD}.resources.requests",
+            {"nvidia.com/gpu": "4"},
+        ),
+        (
+            "templates_schedule_alike",
+            "LeaderWorkerSet",
+            f"{SET}.workerTemplate.spec.nodeSelector",
+            {"a": "b"},
+        ),
+        ("requests_are_limits", "LeaderWorkerSet", f"{POD}.resources.limits", {}),
+        ("quotas_hold_exactly_the_peak", "LeaderWorkerSet", "spec.replicas", 4),
+        ("topology_is_asked_for_whole", "LeaderWorkerSet", f"{SET}.workerTemplate.metadata", {}),
+        ("required_levels_are_kept", "LeaderWorkerSet", f"{SET}.leaderTemplate.metadata", {}),
+        ("references_resolve", "LocalQueue", "metadata.name", "other"),
+        ("references_resolve", "ResourceFlavor", "spec.topologyName", "other"),
+        ("references_resolve", "ServiceAccount", "metadata.name", "other"),
+        ("names_stay_in_bounds", "LeaderWorkerSet", "metadata.name", "a" * 51),
+        ("namespaces_are_right", "ClusterQueue", "metadata.namespace", "llm"),
+        ("nothing_is_left_to_defaults", "LeaderWorkerSet", f"{SET}.restartPolicy", None),
+        ("leaves_are_plain", "Service", "metadata.annotations", {}),
+        ("leaves_are_plain", "Service", "spec.type", "None"),
+        ("everything_is_owned_and_no_pod_says_so", "Service", "metadata.labels", {}),
+        ("completing_changes_nothing", "Service", "spec.ports.0.protocol", None),
+        ("waves_lead_to_the_workload", "Service", "metadata.annotations", {WAVE: "9"}),
+    ],
+)
+def test_a_fault_is_noticed(invariant: str, kind: str, path: str, value: Any) -> None:
+    """One value changed in one object of a bundle that is right; `None` takes it away."""
+    combination = PLAIN._replace(topology="required", gitops="argocd")
+    cluster = matrix.cluster("kueue", "argocd")
+    given = matrix.serving(combination, "a").model_copy(update={"network": NETWORK})
+    plan = plan_serving(given, cluster=cluster, library=LIBRARY)
+    bundles = [bundle(plan), foundation(plan_cluster(cluster, [plan]))]
+    manifests = [
+        copy.deepcopy(dict(document.manifest)) for made in bundles for document in made.documents
+    ]
+    check = next(each for each in INVARIANTS if each.__name__ == invariant)
+    assert list(check(World(manifests, [given], kueue="0.19"))) == []
+    node: Any = next(one for one in manifests if one["kind"] == kind)
+    *way, last = (int(part) if part.isdecimal() else part for part in path.split("."))
+    for part in way:
+        node = node[part]
+    if value is None:
+        del node[last]
+    else:
+        node[last] = value
+    noticed: list[str] | str
+    try:
+        noticed = list(check(World(manifests, [given], kueue="0.19")))
+    except (AssertionError, KeyError) as error:
+        noticed = repr(error)
+    assert noticed

@@ -48,7 +48,7 @@ def owner(plan: ServingPlan, path: Path) -> str | None:
         and path[-1] == resource
     ):
         return "parallelism"
-    if _under(path, "labels", role.identity.pod_labels):
+    if _under(path, "labels", role.identity.object_labels):
         return "name"
     stamp = role.stamp
     if _under(path, "labels", [*stamp.owner_labels, *stamp.pod_labels]):

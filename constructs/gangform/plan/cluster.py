@@ -144,6 +144,7 @@ def _clashes(servings: Sequence[ServingPlan]) -> Iterator[Finding]:
     taken: dict[tuple[str, str], str] = {}
     for plan in servings:
         names = {workload.name for workload in plan.workloads} | {plan.traffic.service}
+        names |= {budget.name for budget in plan.disruption.budgets}
         for name in sorted(names):
             taken.setdefault((plan.namespace, name), plan.name)
     for plan in servings:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gangform.apis import kueue, leaderworkerset
+from gangform.apis import kueue, leaderworkerset, volcano
 from gangform.apis.core import APP_NAME, MANAGED_BY
 from gangform.engines.engine import Launch, Shape
 from gangform.findings import Finding, InputPath, Path, Severity, declare
@@ -259,7 +259,7 @@ def check(
 
 
 def _owned(extension: Pods, here: Path, launch: Launch) -> Iterator[Finding]:
-    prefixes = (leaderworkerset.PREFIX, kueue.PREFIX)
+    prefixes = (leaderworkerset.PREFIX, kueue.PREFIX, volcano.GROUP_NAME, volcano.QUEUE_NAME)
     for field, entries in (("labels", extension.labels), ("annotations", extension.annotations)):
         for key in entries:
             if key.startswith(prefixes) or key in (APP_NAME, MANAGED_BY):

@@ -273,10 +273,13 @@ def check(
             fix=f"apply one set after another, each followed by `kubectl wait -n {serving.namespace} "
             f"--for=condition=Available lws/{serving.name}-0`, or use `gitops: argocd`, which gives each a wave",
         )
-    yield from _canary(serving, replicas, form, (*at, "rollout", "canaryGroups"))
+    apart = staged is not None
+    yield from _canary(serving, replicas, form, apart, (*at, "rollout", "canaryGroups"))
 
 
-def _canary(serving: Serving, replicas: int, form: Form, at: Path) -> Iterator[Finding]:
+def _canary(
+    serving: Serving, replicas: int, form: Form, apart: bool, at: Path
+) -> Iterator[Finding]:
     groups = serving.rollout.canary_groups
     if groups is None:
         return
@@ -286,6 +289,13 @@ def _canary(serving: Serving, replicas: int, form: Form, at: Path) -> Iterator[F
             at=InputPath(at),
             what=f"canaryGroups {groups} on a {form.kind}, which rolls all its pods",
             fix="leave it out, or ask for `workload: LeaderWorkerSet`",
+        )
+    elif apart:
+        yield Finding(
+            code=CANARY_FORM,
+            at=InputPath(at),
+            what=f"canaryGroups {groups} where each group is a set of its own: none of them would ever be updated",
+            fix="leave it out: the sets are updated one after another, and can be stopped after any",
         )
     elif serving.autoscaling is not None:
         yield Finding(
