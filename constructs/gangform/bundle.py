@@ -309,23 +309,39 @@ def _translate(finding: Finding, owners: Mapping[Key, Bundle]) -> Finding:
     return finding
 
 
+_TEMPLATES = ("template", "leaderTemplate", "workerTemplate")
+
+
 def _extension(plan: ServingPlan, path: Path) -> Path | None:
     """The pod field of the inputs that a place in a template comes from."""
-    names = {
-        "initContainers": "initContainers",
-        "affinity": "affinity",
-        "securityContext": "securityContext",
+    starts = [at for at, part in enumerate(path) if part in _TEMPLATES]
+    if not starts or path[starts[0] + 1 : starts[0] + 2] != ("spec",):
+        return None
+    inner, pods = path[starts[0] + 2 :], plan.lead.pods
+    extension, here = pods.extension, (*plan.at, "pods")
+    # The user's entries of a list come after our own, of which there are so many.
+    lists: Mapping[Path, tuple[str, int]] = {
+        ("containers",): ("sidecars", 1),
+        ("initContainers",): ("initContainers", 0),
+        ("imagePullSecrets",): ("imagePullSecrets", 0),
+        ("volumes",): ("volumes", len([one for one in pods.volumes if one.kind != "template"])),
+        ("tolerations",): ("tolerations", len(pods.taints)),
+        ("containers", 0, "env"): ("env", len(plan.lead.launch.leader.env)),
+        ("containers", 0, "volumeMounts"): ("volumeMounts", len(pods.volumes)),
     }
-    for position, part in enumerate(path[:-1]):
-        index = path[position + 1]
-        if part == "containers" and isinstance(index, int) and index:
-            return (*plan.at, "pods", "sidecars", index - 1)
-        if part == "initContainers" and isinstance(index, int):
-            return (*plan.at, "pods", names[part], index)
-        if part == "volumes" and isinstance(index, int):
-            own = len([one for one in plan.lead.pods.volumes if one.kind != "template"])
-            if index >= own:
-                return (*plan.at, "pods", "volumes", index - own)
-        if part == "tolerations" and isinstance(index, int) and index >= len(plan.lead.pods.taints):
-            return (*plan.at, "pods", "tolerations", index - len(plan.lead.pods.taints))
+    for place, (name, own) in lists.items():
+        index = inner[len(place)] if len(inner) > len(place) else None
+        if inner[: len(place)] == place and isinstance(index, int) and index >= own:
+            return (*here, name, index - own)
+    maps: Mapping[Path, tuple[str, object]] = {
+        ("affinity",): ("affinity", extension.affinity),
+        ("securityContext",): ("securityContext", extension.security_context),
+        ("containers", 0, "securityContext"): (
+            "containerSecurityContext",
+            extension.container_security_context,
+        ),
+    }
+    for place, (name, given) in maps.items():
+        if inner[: len(place)] == place and given is not None:
+            return (*here, name)
     return None

@@ -14,7 +14,7 @@ from gangform.apis.core import CORE, SCHEDULING
 from gangform.apis.forms import Form
 from gangform.apis.keys import EXTERNAL_METRICS, STORAGE
 from gangform.apis.leaderworkerset import DEFINITION
-from gangform.documents.document import Key, Node, dig, text
+from gangform.documents.document import Key, Node, dig, sequence, text
 from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.serving import Serving
@@ -27,6 +27,10 @@ _SOURCES = (
 _VARIABLES = (
     ("Secret", ("valueFrom", "secretKeyRef", "name")),
     ("ConfigMap", ("valueFrom", "configMapKeyRef", "name")),
+)
+_WHOLE = (
+    ("Secret", ("secretRef", "name")),
+    ("ConfigMap", ("configMapRef", "name")),
 )
 _WITHOUT = {
     "Secret": "pods stay in CreateContainerConfigError or ContainerCreating",
@@ -54,10 +58,10 @@ def derive(serving: Serving, *, pods_have_account: bool) -> list[Key]:
     if pods.priority_class_name is not None:
         found.append(("PriorityClass", pods.priority_class_name))
     found += _named(list(pods.volumes), _SOURCES)
-    variables: list[object] = list(pods.env)
+    found += _named(list(pods.env), _VARIABLES)
     for container in (*pods.init_containers, *pods.sidecars):
-        variables += cast(list[object], container.get("env") or [])
-    found += _named(variables, _VARIABLES)
+        found += _named(sequence(cast(Node, container), "env"), _VARIABLES)
+        found += _named(sequence(cast(Node, container), "envFrom"), _WHOLE)
     return list(dict.fromkeys(_key(kind, space, name) for kind, name in found))
 
 

@@ -96,12 +96,13 @@ def derive(
 def check(plan: IdentityPlan, at: Path) -> Iterator[Finding]:
     """Whether the name is short enough."""
     if len(plan.name) > plan.longest_name:
+        # A workload of its own for each group is called after the serving and its index.
+        room = plan.longest_name - (len(plan.name) - len(plan.app))
         yield Finding(
             code=NAME_TOO_LONG,
             at=InputPath((*at, "name")),
             what=f"`{plan.name}` has {len(plan.name)} characters; with groups up to index "
             f"{plan.highest_index} at most {plan.longest_name} work",
-            fix=f"shorten it to `{plan.name[: plan.longest_name].rstrip('-')}` or another name of at most "
-            f"{plan.longest_name} characters",
+            fix=f"shorten it to `{plan.app[:room].rstrip('-')}` or another name of at most {room} characters",
             seen={"length": str(len(plan.name)), "longest": str(plan.longest_name)},
         )

@@ -61,6 +61,8 @@ class Stage:
     """What is left for the cache; negative where the weights alone do not fit."""
     tokens: int
     """Tokens the stage can hold, in whole blocks."""
+    short: Bytes
+    """What it lacks for one request at full context, rounded up; negative: what it has left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +93,8 @@ class MemoryPlan:
 
     @property
     def worst(self) -> Stage:
-        """The stage that decides."""
-        return min(self.stages, key=lambda stage: stage.tokens)
+        """The stage that decides: the one that lacks most."""
+        return max(self.stages, key=lambda stage: stage.short)
 
 
 def stage_layers(layers: int, stages: int) -> tuple[int, ...]:
@@ -156,6 +158,16 @@ def tokens(available: int, per_token: int, block: int) -> int:
     return max(0, available // (per_token * block)) * block
 
 
+@formula(
+    "ceil(context in whole blocks x bytes a token / decodeContext) - available",
+    source="engines §6.2",
+)
+def short(available: int, per_token: int, *, context: int, block: int, decode_context: int) -> Bytes:
+    """What one request at full context lacks."""
+    whole = -(-context // block) * block
+    return Bytes(-(-whole * per_token // decode_context) - available)
+
+
 @formula("visible memory x utilization", source="engines §6.1")
 def share(visible: Bytes, utilization: Decimal) -> Bytes:
     """What the engine plans with on one GPU."""
@@ -194,14 +206,16 @@ def derive(
                 cache_per_token=per_token,
                 available=available,
                 tokens=tokens(int(available), per_token, terms.block),
+                short=short(
+                    int(available),
+                    per_token,
+                    context=context,
+                    block=terms.block,
+                    decode_context=shape.decode_context,
+                ),
             )
         )
-    blocks = -(-context // terms.block) * terms.block
-    needed = [
-        Fraction(blocks * stage.cache_per_token, shape.decode_context) - int(stage.available)
-        for stage in stages
-    ]
-    short = Bytes(-(-max(needed).numerator // max(needed).denominator))
+    lacking = max(stage.short for stage in stages)
     least = min(stage.tokens for stage in stages) * shape.decode_context
     return MemoryPlan(
         visible=hardware.gpu.visible_memory,
@@ -214,9 +228,9 @@ def derive(
         context=context,
         tokens=least,
         requests=(Decimal(least * shape.data) / context).quantize(Decimal("0.01")),
-        short=short,
+        short=lacking,
         longest=min(least, model.context_limit // terms.block * terms.block),
-        verdict=_verdict(short, terms.band, measured=fit.available_kv is not None),
+        verdict=_verdict(lacking, terms.band, measured=fit.available_kv is not None),
         measured=fit.available_kv is not None,
     )
 

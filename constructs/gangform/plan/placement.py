@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gangform.admission.admission import Demand
+from gangform.apis.core import HOSTNAME
 from gangform.findings import Finding, InputPath, Severity, declare
 from gangform.inputs.cluster import Cluster, Pool
 from gangform.plan.figures import formula
@@ -148,6 +149,9 @@ def _take(free: dict[tuple[str, ...], int], depth: int, demand: Demand) -> bool:
     A backend that keeps other groups out of the domain takes all of it.
     """
     nodes = needed(demand.size, per_node(demand))
+    if nodes > 1 and demand.placement is not None and demand.placement.level == HOSTNAME:
+        # The host lies below every listed domain: one node each.
+        return False
     domains: dict[tuple[str, ...], int] = {}
     for at, left in free.items():
         domains[at[:depth]] = domains.get(at[:depth], 0) + left

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
+from typing import cast
 
 from gangform.apis import kueue, leaderworkerset, volcano
 from gangform.apis.core import APP_NAME, MANAGED_BY
+from gangform.apis.pods import requests as requests_of
+from gangform.documents.document import Node, text
 from gangform.engines.engine import Launch, Shape
 from gangform.findings import Finding, InputPath, Path, Severity, declare
 from gangform.inputs.cluster import Pool
@@ -93,7 +97,10 @@ class PodsPlan:
 
     container: str
     requests: Resources
+    """Of the engine's container."""
     limits: Resources
+    counted: Resources
+    """Of the whole pod, init containers and sidecars included: what a quota must hold."""
     volumes: tuple[Volume, ...]
     """Ours, with their mounts; the user's come from `extension`."""
     node_selector: Mapping[str, str]
@@ -135,6 +142,26 @@ def memory(allocatable: Bytes, portion: Fraction) -> Bytes:
     return Bytes(int(allocatable * portion) // 2**30 * 2**30)
 
 
+@formula(
+    "the most that its containers request at once, sidecars and init containers included",
+    source="kueue §7",
+)
+def counted(engine: Resources, extension: Pods) -> Resources:
+    """Requests of the whole pod."""
+    spec = {
+        "initContainers": [cast(Node, container) for container in extension.init_containers],
+        "containers": [
+            {"resources": {"requests": engine.spelled()}},
+            *(cast(Node, container) for container in extension.sidecars),
+        ],
+    }
+    whole = requests_of(spec)
+    scale = {"cpu": 1000}
+    return Resources(
+        {name: ceil(whole[name] * scale.get(name, 1)) for name in dict.fromkeys([*engine, *whole])}
+    )
+
+
 @formula("2 GiB x GPUs per pod", source="engines §1.5; observability §6")
 def shared_memory(per_gpu: Bytes, gpus: int) -> Bytes:
     """Size of /dev/shm."""
@@ -173,6 +200,7 @@ def derive(
         container=CONTAINER,
         requests=requests,
         limits=limits,
+        counted=counted(requests, extension),
         volumes=(
             Volume(name="shm", kind="memory", mount=SHARED_MEMORY, size=shm),
             *weights.volumes,
@@ -239,8 +267,8 @@ def check(
     }
     names = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "ephemeralStorage"}
     for resource, amount in offered.items():
-        if plan.requests[resource] > amount:
-            asked = Resources({resource: plan.requests[resource]}).spelled()[resource]
+        if plan.counted[resource] > amount:
+            asked = Resources({resource: plan.counted[resource]}).spelled()[resource]
             has = Resources({resource: amount}).spelled()[resource]
             yield Finding(
                 code=OVER_NODE,
@@ -276,11 +304,12 @@ def _owned(extension: Pods, here: Path, launch: Launch) -> Iterator[Finding]:
         leaderworkerset.RANK_VARIABLE,
     }
     for index, entry in enumerate(extension.env):
-        if entry.get("name") in taken:
+        name = text(cast(Node, entry), "name")
+        if name in taken:
             yield Finding(
                 code=ENV_OWNED,
                 at=InputPath((*here, "env", index)),
-                what=f"`{entry.get('name')}` is already set for the engine",
+                what=f"`{name}` is already set for the engine",
                 fix="leave it out; to change it nevertheless, patch the workload",
             )
     for field, containers in (
@@ -288,7 +317,7 @@ def _owned(extension: Pods, here: Path, launch: Launch) -> Iterator[Finding]:
         ("sidecars", extension.sidecars),
     ):
         for index, container in enumerate(containers):
-            if container.get("name") == CONTAINER:
+            if text(cast(Node, container), "name") == CONTAINER:
                 yield Finding(
                     code=NAME_TAKEN,
                     at=InputPath((*here, field, index, "name")),

@@ -157,7 +157,7 @@ def derive(
 ) -> RolloutPlan:
     """The rollout of one workload with `replicas` groups now and at most `highest`."""
     declared = serving.rollout
-    finishes = policy.surges and (policy.surge_finishes or not form.can.runs_groups)
+    finishes = not form.can.runs_groups or (policy.surges and policy.surge_finishes)
     surge = max_surge(
         declared.max_surge,
         spare=declared.spare_groups,
@@ -205,6 +205,7 @@ def check(
     `staged`: whether something holds back the next group where each is an object of its own; `None` where it is not.
     """
     here = InputPath((*at, "rollout"))
+    finishes = policy.surge_finishes or not form.can.runs_groups
     pair = f"maxSurge {plan.max_surge}, maxUnavailable {plan.max_unavailable}"
     seen = {"maxSurge": str(plan.max_surge), "maxUnavailable": str(plan.max_unavailable)}
     if not plan.max_surge and not plan.max_unavailable:
@@ -223,7 +224,15 @@ def check(
             fix="set maxSurge 0 and maxUnavailable 1, or leave both out",
             seen=seen,
         )
-    elif plan.max_surge and not policy.surge_finishes and form.can.runs_groups:
+    elif replicas == 1 and plan.max_surge and plan.max_unavailable:
+        yield Finding(
+            code=SURGE_IDLE,
+            at=here,
+            what=f"{pair} with 1 group: its peak is {plan.peak} group, and it serves nothing meanwhile",
+            fix="set maxUnavailable 0" if finishes else "set maxSurge 0",
+            seen=seen,
+        )
+    elif plan.max_surge and not finishes and (plan.floor or not plan.max_unavailable):
         never = not plan.max_unavailable
         yield Finding(
             code=NEVER_ENDS if never else DIPS,
@@ -238,14 +247,6 @@ def check(
             fix="set maxSurge 0 and maxUnavailable 1; a spare group then stands as one more of `groups`",
             seen=seen,
         )
-    elif replicas == 1 and plan.max_surge and plan.max_unavailable:
-        yield Finding(
-            code=SURGE_IDLE,
-            at=here,
-            what=f"{pair} with 1 group: its peak is {plan.peak} group, and it serves nothing meanwhile",
-            fix="set maxUnavailable 0",
-            seen=seen,
-        )
     if plan.floor == 0 and plan.max_unavailable and not plan.partition:
         yield Finding(
             code=STOPS_SERVING,
@@ -256,7 +257,8 @@ def check(
             "finish, or accept the gap",
             seen={**seen, "seconds": str(int(plan.duration))},
         )
-    if plan.max_surge and not plan.max_unavailable and lws is not None and lws < Release(0, 7):
+    waits = form.can.runs_groups and plan.max_surge and not plan.max_unavailable
+    if waits and lws is not None and lws < Release(0, 7):
         yield Finding(
             code=NEVER_REPAIRS,
             at=here,

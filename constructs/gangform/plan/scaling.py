@@ -22,6 +22,8 @@ from gangform.plan.figures import formula
 from gangform.plan.startup import StartupPlan
 from gangform.units import Seconds
 
+SHORTEST_PERIOD = Seconds(1)
+"""Least that a scaling policy's periodSeconds may be (validation of autoscaling/v2)."""
 LONGEST_PERIOD = Seconds(1800)
 """Most that a scaling policy's periodSeconds may be (validation of autoscaling/v2)."""
 LONGEST_WINDOW = Seconds(3600)
@@ -68,10 +70,12 @@ class ScalingPlan:
     """At most one group is taken in this time."""
 
 
-@formula("min(worst cold start, 30m)", source="observability §3.3; validation of autoscaling/v2")
+@formula(
+    "worst cold start, from 1s to 30m", source="observability §3.3; validation of autoscaling/v2"
+)
 def up_period(worst: Seconds) -> Seconds:
     """No second group before the first one can help."""
-    return min(worst, LONGEST_PERIOD)
+    return max(SHORTEST_PERIOD, min(worst, LONGEST_PERIOD))
 
 
 @formula(

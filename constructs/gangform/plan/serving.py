@@ -263,8 +263,8 @@ class _Composer:
             # A spare group is spare once, however many workloads the groups are split over.
             extra=self.rollout.extra if index == 0 else 0,
             surge_first=bool(self.rollout.max_surge) and not self.rollout.max_unavailable,
-            leader=self.pods.requests,
-            worker=self.pods.requests,
+            leader=self.pods.counted,
+            worker=self.pods.counted,
             placement=placement_of(serving, self.found.pool, self.split.size),
             spread=serving.spread,
             exclusive=self.policy.exclusive,

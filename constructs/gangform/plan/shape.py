@@ -128,3 +128,13 @@ def check(serving: Serving, shape: Shape, hardware: HardwareShape, at: Path) -> 
             "or set `nvlinkGpus` where NVLink spans nodes",
             seen={"tensor": str(shape.tensor), "domain": str(hardware.nvlink_domain)},
         )
+    elif shape.world > hardware.nvlink_domain and hardware.nvlink_domain % shape.tensor:
+        whole = next(n for n in range(shape.tensor, 0, -1) if not hardware.nvlink_domain % n)
+        yield Finding(
+            code=LEAVES_NVLINK,
+            at=InputPath((*at, "parallelism", "tensor")),
+            what=f"tensor {shape.tensor} does not divide the NVLink domain of {hardware.nvlink_domain} GPUs "
+            f"of {hardware.name}: some of its groups lie across two domains",
+            fix=f"use tensor {whole} and more pipeline stages",
+            seen={"tensor": str(shape.tensor), "domain": str(hardware.nvlink_domain)},
+        )
