@@ -1,0 +1,147 @@
+"""A small world for plans: a model, a node, a cluster and a serving that differ by what a test says.
+
+Everything is inline, so that no shipped profile moves a figure here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from gangform.findings import Finding
+from gangform.inputs.cluster import Cluster, Installed, Library, Pool
+from gangform.inputs.hardware import Gpu, HardwareShape
+from gangform.inputs.model import Architecture, Attention, Measured, ModelProfile
+from gangform.inputs.serving import Admission, Engine, Parallelism, Serving
+from gangform.plan.serving import ServingPlan, plan_serving
+from gangform.units import Bytes, Millicores
+
+MakeHardware = Callable[..., HardwareShape]
+MakeModel = Callable[..., ModelProfile]
+MakeCluster = Callable[..., Cluster]
+MakeServing = Callable[..., Serving]
+MakePlan = Callable[..., ServingPlan]
+Codes = Callable[[Iterable[Finding]], list[str]]
+
+
+def hardware(**changes: Any) -> HardwareShape:
+    gpu = {
+        "product": "NVIDIA-H100-80GB-HBM3",
+        "count": 8,
+        "visible_memory": Bytes.gib(80),
+        **changes.pop("gpu", {}),
+    }
+    given: dict[str, Any] = {
+        "name": "eight",
+        "gpu": Gpu(**gpu),
+        "cpu": Millicores(100_000),
+        "memory": Bytes.gib(1600),
+        "ephemeral_storage": Bytes.gib(3000),
+    }
+    return HardwareShape(**{**given, **changes})
+
+
+def model(**changes: Any) -> ModelProfile:
+    """A model that fits anywhere: what a GPU holds of it is measured."""
+    given: dict[str, Any] = {
+        "name": "small",
+        "repository": "example/small",
+        "weights": "bf16",
+        "checkpoint": Bytes.gib(100),
+        "context_limit": 131_072,
+        "measured": Measured(weights_per_gpu=Bytes.gib(10), kv_bytes_per_token=1024),
+    }
+    return ModelProfile(**{**given, **changes})
+
+
+def layered(**changes: Any) -> ModelProfile:
+    """The same by its architecture: 60 dense layers."""
+    architecture: dict[str, Any] = {
+        "layers": 60,
+        "hidden": 8192,
+        "vocabulary": 128_000,
+        "attention": Attention(kind="gqa", heads=64, kv_heads=8, head_dim=128),
+        **changes.pop("architecture", {}),
+    }
+    return model(
+        **{
+            "measured": None,
+            "parameters": 50_000_000_000,
+            "architecture": Architecture(**architecture),
+            **changes,
+        }
+    )
+
+
+def cluster(**changes: Any) -> Cluster:
+    pool = {"hardware": hardware(), **changes.pop("pool", {})}
+    given: dict[str, Any] = {
+        "name": "prod",
+        "versions": Installed(kubernetes="1.36", lws="0.10", kueue="0.19", volcano="1.15"),
+        "foundation": "existing",
+        "pools": {"gpu": Pool(**pool)},
+        "metrics_adapter": "external",
+    }
+    return Cluster(**{**given, **changes})
+
+
+def serving(**changes: Any) -> Serving:
+    backend = changes.pop("backend", None)
+    given: dict[str, Any] = {
+        "name": "llm",
+        "namespace": "m",
+        "model": model(),
+        "pool": "gpu",
+        "engine": Engine(version="0.33.0"),
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "groups": None if "autoscaling" in changes else 4,
+        "context": 32_768,
+        "admission": Admission(backend="none"),
+    }
+    if backend is not None:
+        given["admission"] = Admission(
+            backend=backend, queue=None if backend == "none" else "serving"
+        )
+    return Serving(**{**given, **changes})
+
+
+def planned(*, on: Cluster | None = None, **changes: Any) -> ServingPlan:
+    library = Library(models={}, hardware={})
+    return plan_serving(serving(**changes), cluster=on or cluster(), library=library)
+
+
+@pytest.fixture(scope="session")
+def make_hardware() -> MakeHardware:
+    return hardware
+
+
+@pytest.fixture(scope="session")
+def make_model() -> MakeModel:
+    return model
+
+
+@pytest.fixture(scope="session")
+def make_layered() -> MakeModel:
+    return layered
+
+
+@pytest.fixture(scope="session")
+def make_cluster() -> MakeCluster:
+    return cluster
+
+
+@pytest.fixture(scope="session")
+def make_serving() -> MakeServing:
+    return serving
+
+
+@pytest.fixture(scope="session")
+def make_plan() -> MakePlan:
+    return planned
+
+
+@pytest.fixture(scope="session")
+def codes() -> Codes:
+    return lambda findings: [finding.code.id for finding in findings]

@@ -1,0 +1,444 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gangform.engines.engine import MemoryTerms, Shape
+from gangform.findings import Finding
+from gangform.inputs.hardware import HardwareShape
+from gangform.inputs.model import Architecture, Attention, Experts, Measured, ModelProfile
+from gangform.inputs.serving import Fit
+from gangform.plan import memory
+from gangform.plan.memory import MemoryPlan
+from gangform.units import Bytes
+
+MakeModel = Callable[..., ModelProfile]
+MakeHardware = Callable[..., HardwareShape]
+Codes = Callable[[Iterable[Finding]], list[str]]
+AT = ("servings", "llm")
+GIB = 2**30
+
+
+def split(**changes: Any) -> Shape:
+    given: dict[str, Any] = {
+        "tensor": 8,
+        "pipeline": 1,
+        "data": 1,
+        "prefill_context": 1,
+        "decode_context": 1,
+        "expert_parallel": False,
+        "gpus_per_pod": 8,
+        "size": 1,
+    }
+    return Shape(**{**given, **changes})
+
+
+def terms(**changes: Any) -> MemoryTerms:
+    given: dict[str, Any] = {
+        "utilization": Decimal("0.9"),
+        "overhead": Bytes.gib(6),
+        "band": Bytes.gib(1),
+        "block": 16,
+        "cache_element": Decimal(2),
+        "source": "here",
+    }
+    return MemoryTerms(**{**given, **changes})
+
+
+Fill = Callable[..., MemoryPlan]
+
+
+@pytest.fixture
+def fill(make_model: MakeModel, make_hardware: MakeHardware) -> Fill:
+    """A GPU of 80 GiB, so 72 to plan with; 10 of weights and 6 of overhead leave 56."""
+
+    def plan(profile: ModelProfile | None = None, **changes: Any) -> MemoryPlan:
+        given: dict[str, Any] = {
+            "model": profile or make_model(),
+            "hardware": make_hardware(),
+            "shape": split(),
+            "terms": terms(),
+            "context": 32_768,
+            "fit": Fit(),
+        }
+        return memory.derive(**{**given, **changes})
+
+    return plan
+
+
+# ── layers and cache ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("layers", "stages", "cut"),
+    [
+        (61, 2, (31, 30)),
+        (60, 2, (30, 30)),
+        (62, 4, (15, 16, 16, 15)),
+        (61, 4, (15, 15, 16, 15)),
+        (63, 4, (16, 16, 16, 15)),
+        (7, 1, (7,)),
+        (2, 4, (0, 1, 1, 0)),
+    ],
+)
+def test_stages_are_cut_as_vllm_cuts_them(layers: int, stages: int, cut: tuple[int, ...]) -> None:
+    assert memory.stage_layers(layers, stages) == cut
+
+
+@settings(deadline=None)
+@given(layers=st.integers(1, 200), stages=st.integers(1, 32))
+def test_no_layer_is_lost_and_stages_differ_by_one(layers: int, stages: int) -> None:
+    cut = memory.stage_layers(layers, stages)
+    assert (len(cut), sum(cut)) == (stages, layers)
+    assert max(cut) - min(cut) <= 1
+    assert cut[-1] == min(cut)
+
+
+def attention(**changes: Any) -> Architecture:
+    kind = Attention(**{"kind": "gqa", "heads": 64, "kv_heads": 8, "head_dim": 128, **changes})
+    return Architecture(layers=60, hidden=8192, vocabulary=128_000, attention=kind)
+
+
+@pytest.mark.parametrize(
+    ("changes", "tensor", "element", "size"),
+    [
+        ({}, 1, 2, 2 * 128 * 8 * 2),
+        ({}, 4, 2, 2 * 128 * 2 * 2),
+        ({}, 8, 2, 2 * 128 * 1 * 2),
+        ({}, 16, 2, 2 * 128 * 1 * 2),
+        ({}, 8, 1, 2 * 128 * 1),
+        ({"kv_heads": 6}, 4, 2, 2 * 128 * 2 * 2),
+        ({"kind": "mla", "latent": 576}, 8, 2, 1152),
+        ({"kind": "mla", "latent": 576}, 1, 1, 576),
+    ],
+)
+def test_a_token_takes_its_heads_of_a_rank_or_a_whole_latent(
+    changes: dict[str, Any], tensor: int, element: int, size: int
+) -> None:
+    assert memory.cache_per_layer(attention(**changes), tensor, Decimal(element)) == size
+
+
+@pytest.mark.parametrize(
+    ("available", "per_token", "found"),
+    [(1600, 10, 160), (1759, 10, 160), (1760, 10, 176), (159, 10, 0), (-1, 10, 0), (100, 0, 0)],
+)
+def test_tokens_come_in_whole_blocks(available: int, per_token: int, found: int) -> None:
+    assert memory.tokens(available, per_token, 16) == found
+
+
+@pytest.mark.parametrize(
+    ("context", "decode_context", "lacks"),
+    [(160, 1, 600), (161, 1, 760), (176, 1, 760), (160, 3, -466), (160, 2, -200)],
+)
+def test_what_lacks_is_counted_in_whole_blocks_and_shared_by_context_ranks(
+    context: int, decode_context: int, lacks: int
+) -> None:
+    found = memory.short(
+        1000, 10, context=context, block=16, decode_context=decode_context
+    )
+    assert found == lacks
+
+
+# ── weights ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_measured_weights_stand_for_themselves(fill: Fill) -> None:
+    found = fill(shape=split(pipeline=2))
+    assert [stage.weights for stage in found.stages] == [Bytes.gib(10)] * 2
+    assert [stage.cache_per_token for stage in found.stages] == [1024, 1024]
+
+
+def test_without_a_count_of_parameters_the_checkpoint_is_shared_evenly(
+    make_layered: MakeModel,
+) -> None:
+    profile = make_layered(parameters=None, checkpoint=Bytes(101))
+    assert memory.stage_weights(profile, split(tensor=2, pipeline=5), 0) == 11
+
+
+TABLE = 128_000 * 8192
+"""Weights of an embedding."""
+
+
+def test_the_first_stage_has_the_embedding_and_the_last_the_head(make_layered: MakeModel) -> None:
+    profile = make_layered(
+        parameters=2 * TABLE + 60_000_000, checkpoint=Bytes(2 * (2 * TABLE + 60_000_000))
+    )
+    found = [memory.stage_weights(profile, split(tensor=4, pipeline=3), n) for n in range(3)]
+    body = 20 * 1_000_000 * 2 // 4
+    assert found == [body + 2 * TABLE // 4, body, body + 2 * TABLE // 4]
+    both = memory.stage_weights(profile, split(tensor=4, pipeline=1), 0)
+    assert both == 3 * body + 4 * TABLE // 4
+
+
+@settings(deadline=None)
+@given(
+    tensor=st.integers(1, 16),
+    pipeline=st.integers(1, 12),
+    draft=st.integers(0, 10**9),
+    parameters=st.integers(3 * TABLE, 10**12),
+    width=st.integers(1, 4),
+)
+def test_all_gpus_together_hold_what_is_loaded(
+    make_layered: MakeModel, tensor: int, pipeline: int, draft: int, parameters: int, width: int
+) -> None:
+    size = parameters * width + 4 * TABLE
+    profile = make_layered(
+        parameters=parameters, checkpoint=Bytes(size + draft), draft=Bytes(draft)
+    )
+    shape = split(tensor=tensor, pipeline=pipeline)
+    held = sum(memory.stage_weights(profile, shape, n) for n in range(pipeline)) * tensor
+    assert size <= held < size + tensor * pipeline
+
+
+def mixture(make: MakeModel, **changes: Any) -> ModelProfile:
+    experts = 40_000_000_000
+    given: dict[str, Any] = {
+        "parameters": 2 * TABLE + experts + 6_000_000_000,
+        "expert_parameters": experts,
+        "checkpoint": Bytes(4 * TABLE + experts + 6_000_000_000),
+        "architecture": {
+            "dense_layers": 20,
+            "experts": Experts(routed=160, active=8, width=1536),
+            **changes.pop("architecture", {}),
+        },
+    }
+    return make(**{**given, **changes})
+
+
+def test_experts_lie_in_the_layers_that_have_them(make_layered: MakeModel) -> None:
+    shape = split(tensor=8, pipeline=3)
+    found = [memory.stage_weights(mixture(make_layered), shape, n) for n in range(3)]
+    other = 20 * 100_000_000 // 8
+    experts = 20 * 1_000_000_000 // 8
+    table = 2 * TABLE // 8
+    assert found == [other + table, other + experts, other + experts + table]
+
+
+def test_a_stage_with_some_dense_layers_has_the_experts_of_the_rest(
+    make_layered: MakeModel,
+) -> None:
+    profile = mixture(make_layered, architecture={"dense_layers": 10, "layers": 50})
+    first = memory.stage_weights(profile, split(tensor=8, pipeline=2), 0)
+    assert first == 25 * 120_000_000 // 8 + 15 * 1_000_000_000 // 8 + 2 * TABLE // 8
+
+
+@pytest.mark.parametrize(("data", "prefill"), [(4, 1), (1, 4), (2, 2)])
+def test_experts_are_shared_by_data_and_prefill_ranks_too(
+    make_layered: MakeModel, data: int, prefill: int
+) -> None:
+    profile = mixture(make_layered, architecture={"dense_layers": 0})
+    one = memory.stage_weights(profile, split(tensor=2), 0)
+    shared = memory.stage_weights(profile, split(tensor=2, data=data, prefill_context=prefill), 0)
+    assert one - shared == 40_000_000_000 // 2 - 40_000_000_000 // 8
+
+
+def test_layers_without_experts_are_none_of_a_model_that_says_nothing(
+    make_layered: MakeModel,
+) -> None:
+    profile = mixture(make_layered, architecture={"dense_layers": None})
+    every = mixture(make_layered, architecture={"dense_layers": 0})
+    shape = split(pipeline=2)
+    assert memory.stage_weights(profile, shape, 0) == memory.stage_weights(every, shape, 0)
+
+
+# ── the plan ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_gpu_is_shared_out_to_the_byte(fill: Fill) -> None:
+    found = fill()
+    assert (found.visible, found.utilization, found.share) == (
+        Bytes.gib(80),
+        Decimal("0.9"),
+        Bytes.gib(72),
+    )
+    assert (found.overhead, found.band, found.source) == (Bytes.gib(6), Bytes.gib(1), "here")
+    (stage,) = found.stages
+    assert stage.available == Bytes.gib(56)
+    assert stage.tokens == found.tokens == 56 * GIB // 1024
+    assert found.requests == Decimal(found.tokens) / 32_768
+    assert found.short == stage.short == 32_768 * 1024 - 56 * GIB
+    assert (found.verdict, found.measured, found.context) == ("fits", False, 32_768)
+
+
+def test_the_share_is_rounded_down() -> None:
+    assert memory.share(Bytes(101), Decimal("0.5")) == 50
+
+
+def test_data_ranks_multiply_requests_and_context_ranks_multiply_tokens(fill: Fill) -> None:
+    one = fill()
+    assert fill(shape=split(data=4)).requests == one.requests * 4
+    assert fill(shape=split(data=4)).tokens == one.tokens
+    assert fill(shape=split(decode_context=2)).tokens == one.tokens * 2
+    assert fill(shape=split(decode_context=2)).requests == one.requests * 2
+
+
+def test_requests_are_given_to_two_places(fill: Fill) -> None:
+    found = fill(fit=Fit(available_kv=Bytes(1024 * 50_000)), context=30_000)
+    assert (found.tokens, found.requests) == (50_000, Decimal("1.67"))
+
+
+def test_a_measured_cache_stands_for_all_stages_and_has_no_error(fill: Fill) -> None:
+    found = fill(fit=Fit(available_kv=Bytes(32_768 * 1024)))
+    assert found.measured
+    assert [stage.available for stage in found.stages] == [32_768 * 1024]
+    assert (found.short, found.verdict) == (0, "fits")
+    assert fill(fit=Fit(available_kv=Bytes(32_768 * 1024 - 1))).verdict == "does not fit"
+
+
+def test_the_fullest_stage_decides(fill: Fill, make_layered: MakeModel) -> None:
+    profile = make_layered(
+        parameters=2 * TABLE + 60_000_000_000, checkpoint=Bytes(4 * TABLE + 120_000_000_000)
+    )
+    found = fill(profile, shape=split(tensor=1, pipeline=3), context=16)
+    first, middle, last = found.stages
+    assert first.weights == last.weights > middle.weights
+    assert found.tokens == first.tokens < middle.tokens
+    assert found.short == first.short > middle.short
+    assert found.worst is first
+
+
+def test_the_stage_that_lacks_most_is_the_one_that_is_shown(
+    fill: Fill, make_layered: MakeModel
+) -> None:
+    profile = mixture(make_layered, checkpoint=Bytes.gib(600))
+    found = fill(profile, shape=split(tensor=2, pipeline=3))
+    assert [stage.tokens for stage in found.stages][1:] == [0, 0]
+    assert found.worst is found.stages[2]
+    assert found.short == found.worst.short == max(stage.short for stage in found.stages)
+    (finding,) = memory.check(
+        found, fit=Fit(), concurrency=None, shape=split(tensor=2, pipeline=3), at=AT
+    )
+    needs = Bytes(32_768 * found.worst.cache_per_token)
+    assert f"{found.worst.weights.human()} weights" in finding.what
+    assert f"one request of 32768 tokens needs {needs.human()}" in finding.what
+
+
+LACKING = [(-(GIB + 1), "fits"), (-GIB, "fits"), (-GIB + 1, "tight"), (0, "tight"), (GIB, "tight")]
+
+
+@pytest.mark.parametrize(("lacks", "verdict"), [*LACKING, (GIB + 1, "does not fit")])
+def test_only_what_is_short_by_more_than_the_band_does_not_fit(
+    fill: Fill, make_model: MakeModel, lacks: int, verdict: str
+) -> None:
+    # 66 GiB are left for weights and cache; one token takes 16 KiB, and 65536 of them 1 GiB.
+    weights = Bytes(65 * GIB + lacks)
+    profile = make_model(measured=Measured(weights_per_gpu=weights, kv_bytes_per_token=16_384))
+    found = fill(profile, context=65_536)
+    assert (found.short, found.verdict) == (lacks, verdict)
+
+
+# ── findings ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def checked(
+    plan: MemoryPlan, *, fit: Fit | None = None, concurrency: int | None = None, **shape: Any
+) -> list[Finding]:
+    return list(
+        memory.check(
+            plan, fit=fit or Fit(), concurrency=concurrency, shape=split(**shape), at=AT
+        )
+    )
+
+
+def big(make: MakeModel, gib: int | str) -> ModelProfile:
+    return make(measured=Measured(weights_per_gpu=Bytes.gib(gib), kv_bytes_per_token=65_536))
+
+
+def test_what_fits_says_nothing(fill: Fill) -> None:
+    assert checked(fill()) == []
+
+
+def test_what_does_not_fit_is_refused_with_the_arithmetic(
+    fill: Fill, make_model: MakeModel, codes: Codes
+) -> None:
+    plan = fill(big(make_model, "65.5"))
+    (found,) = checked(plan, pipeline=2)
+    assert codes([found]) == ["model-does-not-fit"]
+    assert found.at.path == (*AT, "context")
+    assert found.what.startswith(
+        "80.0 GiB visible x 0.9 = 72.0 GiB; less 65.5 GiB weights and 6.0 GiB overhead leaves "
+        "512.0 MiB; one request of 32768 tokens needs 2.0 GiB: short by 1.5 GiB"
+    )
+    assert found.fix.startswith(
+        "use more pipeline stages than 2, or a context of at most 8192;"
+    )
+    assert found.seen["longest"] == "8192"
+    assert found.seen["short"] == str(3 * GIB // 2)
+
+
+def test_weights_that_leave_no_cache_point_to_the_parallelism(
+    fill: Fill, make_model: MakeModel
+) -> None:
+    (found,) = checked(fill(big(make_model, 70)))
+    assert found.at.path == (*AT, "parallelism")
+    assert "leaves -4.0 GiB" in found.what
+    assert "context of at most" not in found.fix
+
+
+def test_a_reason_lets_what_does_not_fit_pass_with_a_warning(
+    fill: Fill, make_model: MakeModel, codes: Codes
+) -> None:
+    fit = Fit(accepted="seen to run")
+    (found,) = checked(fill(big(make_model, 70), fit=fit), fit=fit)
+    assert codes([found]) == ["fit-accepted"]
+    assert not found.breaks
+    assert found.what.endswith("; accepted: seen to run")
+    assert checked(fill(fit=fit), fit=fit) == []
+
+
+def test_what_fits_within_the_error_is_said(
+    fill: Fill, make_model: MakeModel, codes: Codes
+) -> None:
+    (found,) = checked(fill(big(make_model, 64)))
+    assert codes([found]) == ["model-fits-tightly"]
+    assert found.what.endswith("within the error of 1.0 GiB")
+    assert not found.breaks
+
+
+def test_a_measured_cache_is_shown_as_measured(fill: Fill) -> None:
+    fit = Fit(available_kv=Bytes.gib(1))
+    (found,) = checked(fill(fit=fit, context=2_000_000), fit=fit)
+    assert found.what.startswith("1.0 GiB measured for the cache; one request of 2000000 tokens")
+
+
+def test_more_requests_than_the_cache_holds_are_said_with_what_it_holds(
+    fill: Fill, codes: Codes
+) -> None:
+    plan = fill(fit=Fit(available_kv=Bytes(10 * 32_768 * 1024)))
+    assert plan.requests == 10
+    assert checked(plan, concurrency=10) == []
+    (found,) = checked(plan, concurrency=11, data=2)
+    assert codes([found]) == ["concurrency-exceeds-cache"]
+    assert found.at.path == (*AT, "concurrency")
+    assert found.what == "11 requests of 32768 tokens were asked for; 655360 tokens hold 10.00"
+    assert found.fix.startswith("ask for 10, or ")
+
+
+@settings(deadline=None)
+@given(
+    available=st.integers(-(2**40), 2**40),
+    per_token=st.integers(1, 2**20),
+    context=st.integers(1, 2**20),
+    block=st.sampled_from([1, 16, 128]),
+    ranks=st.sampled_from([1, 2, 8]),
+)
+def test_one_request_fits_exactly_when_its_tokens_do(
+    available: int, per_token: int, context: int, block: int, ranks: int
+) -> None:
+    """Tokens and shortage are two readings of one figure, where the ranks share whole blocks."""
+    lacks = memory.short(
+        available, per_token, context=context, block=block, decode_context=ranks
+    )
+    held = memory.tokens(available, per_token, block) * ranks
+    if held >= context:
+        assert lacks <= 0
+    elif ranks == 1:
+        assert lacks > 0
+    exact = Fraction(-(-context // block) * block * per_token, ranks) - available
+    assert exact <= lacks < exact + 1
