@@ -12,7 +12,8 @@ from difflib import get_close_matches
 
 from gangform.admission.admission import backend
 from gangform.apis import argocd, core
-from gangform.apis.views import Documents
+from gangform.apis.pods import needs
+from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Key, Manifest, key_of, mapping
 from gangform.documents.emit import emit
 from gangform.documents.patch import PatchError, apply_json, merge, touched
@@ -280,12 +281,24 @@ def _beside(bundles: Sequence[Bundle], cluster: Cluster) -> Iterator[Key]:
     for each in bundles:
         if isinstance(each.plan, ServingPlan):
             yield from each.plan.beside
+            yield from _patched_in(each)
         else:
             # What others own here is what we would make where we own all.
             whole = cluster.model_copy(update={"foundation": "all"})
             for name, demands in each.plan.backends:
                 made = backend(name).foundation(demands, whole, defaults=each.plan.defaults)
                 yield from map(key_of, made)
+
+
+def _patched_in(each: Bundle) -> Iterator[Key]:
+    """What pods name since a patch: the user knows whether it is there."""
+    for document in each.documents:
+        form = form_of(document.kind)
+        if document.key in each.patched and form is not None:
+            for group in form.read(document):
+                for pod in group.pods:
+                    for _, kind, name in needs(pod.spec):
+                        yield Key("", kind, document.key.namespace, name)
 
 
 def _translate(finding: Finding, owners: Mapping[Key, Bundle]) -> Finding:

@@ -113,6 +113,8 @@ def test_every_figure_has_a_source(path: Path) -> None:
         figures.add("quantizationBlock")
     if profile.expert_parameters:
         figures.add("expertParameters")
+    if profile.draft:
+        figures.add("draft")
     assert set(profile.sources) == figures
     assert all(profile.sources.values())
 

@@ -7,12 +7,13 @@ into pods alone: requests from limits, `enableServiceLinks`, host ports.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
 from gangform.apis.places import Fills, fill, spell
-from gangform.documents.document import Manifest, Node, mapping, sequence, text
+from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text
+from gangform.findings import Path
 from gangform.units import UnitError, quantity
 
 _LISTS: Final = ("containers", "initContainers")
@@ -236,3 +237,38 @@ def _add(total: dict[str, Fraction], more: Mapping[str, Fraction]) -> None:
 def _raise(total: dict[str, Fraction], least: Mapping[str, Fraction]) -> None:
     for name, value in least.items():
         total[name] = max(total.get(name, Fraction(0)), value)
+
+
+def needs(spec: Node) -> Iterator[tuple[Path, str, str]]:
+    """The objects of its namespace that a pod cannot start without: path, kind and name; empty names included."""
+    account = text(spec, "serviceAccountName")
+    if account != "default":
+        yield ("serviceAccountName",), "ServiceAccount", account
+    for index, secret in enumerate(sequence(spec, "imagePullSecrets")):
+        yield ("imagePullSecrets", index, "name"), "Secret", text(secret, "name")
+    for index, volume in enumerate(sequence(spec, "volumes")):
+        path: Path = ("volumes", index)
+        claim = text(volume, "persistentVolumeClaim", "claimName")
+        yield (*path, "persistentVolumeClaim", "claimName"), "PersistentVolumeClaim", claim
+        if dig(volume, "configMap", "optional") is not True:
+            yield (*path, "configMap", "name"), "ConfigMap", text(volume, "configMap", "name")
+        if dig(volume, "secret", "optional") is not True:
+            yield (*path, "secret", "secretName"), "Secret", text(volume, "secret", "secretName")
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(sequence(spec, kind)):
+            yield from _environment((kind, index), container)
+
+
+def _environment(path: Path, container: Node) -> Iterator[tuple[Path, str, str]]:
+    sources = (("configMap", "ConfigMap"), ("secret", "Secret"))
+    for index, variable in enumerate(sequence(container, "env")):
+        for word, kind in sources:
+            ref = dig(variable, "valueFrom", f"{word}KeyRef")
+            if dig(ref, "optional") is not True:
+                at = (*path, "env", index, "valueFrom", f"{word}KeyRef", "name")
+                yield at, kind, text(ref, "name")
+    for index, source in enumerate(sequence(container, "envFrom")):
+        for word, kind in sources:
+            ref = dig(source, f"{word}Ref")
+            if dig(ref, "optional") is not True:
+                yield (*path, "envFrom", index, f"{word}Ref", "name"), kind, text(ref, "name")

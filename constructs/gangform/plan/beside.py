@@ -14,24 +14,12 @@ from gangform.apis.core import CORE, SCHEDULING
 from gangform.apis.forms import Form
 from gangform.apis.keys import EXTERNAL_METRICS, STORAGE
 from gangform.apis.leaderworkerset import DEFINITION
-from gangform.documents.document import Key, Node, dig, sequence, text
+from gangform.apis.pods import needs
+from gangform.documents.document import Key, Node
 from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.serving import Serving
 
-_SOURCES = (
-    ("Secret", ("secret", "secretName")),
-    ("ConfigMap", ("configMap", "name")),
-    ("PersistentVolumeClaim", ("persistentVolumeClaim", "claimName")),
-)
-_VARIABLES = (
-    ("Secret", ("valueFrom", "secretKeyRef", "name")),
-    ("ConfigMap", ("valueFrom", "configMapKeyRef", "name")),
-)
-_WHOLE = (
-    ("Secret", ("secretRef", "name")),
-    ("ConfigMap", ("configMapRef", "name")),
-)
 _WITHOUT = {
     "Secret": "pods stay in CreateContainerConfigError or ContainerCreating",
     "ConfigMap": "pods stay in CreateContainerConfigError or ContainerCreating",
@@ -52,29 +40,17 @@ def derive(serving: Serving, *, pods_have_account: bool) -> list[Key]:
         found.append(("PersistentVolumeClaim", weights.claim))
     if weights.storage_class is not None:
         found.append(("StorageClass", weights.storage_class))
-    found += [("Secret", name) for name in pods.image_pull_secrets]
-    if pods_have_account and pods.service_account_name is not None:
-        found.append(("ServiceAccount", pods.service_account_name))
     if pods.priority_class_name is not None:
         found.append(("PriorityClass", pods.priority_class_name))
-    found += _named(list(pods.volumes), _SOURCES)
-    found += _named(list(pods.env), _VARIABLES)
-    for container in (*pods.init_containers, *pods.sidecars):
-        found += _named(sequence(cast(Node, container), "env"), _VARIABLES)
-        found += _named(sequence(cast(Node, container), "envFrom"), _WHOLE)
+    own = {
+        "serviceAccountName": pods.service_account_name if pods_have_account else None,
+        "imagePullSecrets": [{"name": name} for name in pods.image_pull_secrets],
+        "volumes": pods.volumes,
+        "containers": [{"env": pods.env}, *pods.sidecars],
+        "initContainers": pods.init_containers,
+    }
+    found += [(kind, name) for _, kind, name in needs(cast(Node, own)) if name]
     return list(dict.fromkeys(_key(kind, space, name) for kind, name in found))
-
-
-def _named(
-    entries: Sequence[object], places: Sequence[tuple[str, tuple[str, ...]]]
-) -> Iterator[tuple[str, str]]:
-    for entry in entries:
-        for kind, path in places:
-            node = cast(Node, entry)
-            optional = dig(node, *path[:-1], "optional") is True
-            name = text(node, *path)
-            if name and not optional:
-                yield kind, name
 
 
 def _key(kind: str, namespace: str, name: str) -> Key:

@@ -14,6 +14,7 @@ from typing import Final
 from gangform.apis import kueue, volcano
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import APP_NAME
+from gangform.apis.pods import needs
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Key, Node, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
@@ -314,41 +315,7 @@ def pod_needs_missing_object(
 ) -> Iterator[Fault]:
     """Accounts, configuration, Secrets and claims that a pod cannot start without exist."""
     for pod in templates(group):
-        for path, kind, name in _needs(pod.spec):
+        for path, kind, name in needs(pod.spec):
             key = Key("", kind, group.namespace, name)
             if _missing(documents, context, key):
                 yield _fault(documents, key, (*pod.path, "spec", *path))
-
-
-def _needs(spec: Node) -> Iterator[tuple[Path, str, str]]:
-    account = text(spec, "serviceAccountName")
-    if account != "default":
-        yield ("serviceAccountName",), "ServiceAccount", account
-    for index, secret in enumerate(sequence(spec, "imagePullSecrets")):
-        yield ("imagePullSecrets", index, "name"), "Secret", text(secret, "name")
-    for index, volume in enumerate(sequence(spec, "volumes")):
-        path: Path = ("volumes", index)
-        claim = text(volume, "persistentVolumeClaim", "claimName")
-        yield (*path, "persistentVolumeClaim", "claimName"), "PersistentVolumeClaim", claim
-        if dig(volume, "configMap", "optional") is not True:
-            yield (*path, "configMap", "name"), "ConfigMap", text(volume, "configMap", "name")
-        if dig(volume, "secret", "optional") is not True:
-            yield (*path, "secret", "secretName"), "Secret", text(volume, "secret", "secretName")
-    for kind in ("containers", "initContainers"):
-        for index, container in enumerate(sequence(spec, kind)):
-            yield from _environment((kind, index), container)
-
-
-def _environment(path: Path, container: Node) -> Iterator[tuple[Path, str, str]]:
-    sources = (("configMap", "ConfigMap"), ("secret", "Secret"))
-    for index, variable in enumerate(sequence(container, "env")):
-        for word, kind in sources:
-            ref = dig(variable, "valueFrom", f"{word}KeyRef")
-            if dig(ref, "optional") is not True:
-                at = (*path, "env", index, "valueFrom", f"{word}KeyRef", "name")
-                yield at, kind, text(ref, "name")
-    for index, source in enumerate(sequence(container, "envFrom")):
-        for word, kind in sources:
-            ref = dig(source, f"{word}Ref")
-            if dig(ref, "optional") is not True:
-                yield (*path, "envFrom", index, f"{word}Ref", "name"), kind, text(ref, "name")
