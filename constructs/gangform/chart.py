@@ -39,7 +39,8 @@ class _Objects(Construct):
         first = _first_workload(made)
         for document in made.documents:
             key = document.key
-            name = "Default" if key == first else f"{key.kind}-{key.name}".lower()
+            # With the namespace: a queue of one name may serve several.
+            name = "Default" if key == first else ".".join(filter(None, key[1:])).lower()
             self._objects[key] = _object(self, name, document)
         self.node.add_validation(_Judgement(self))
 

@@ -176,6 +176,37 @@ def test_objects_of_the_cluster_never_get_the_namespace_of_a_chart(
     assert {kind for kind, space in spaces.items() if space} == local
 
 
+@pytest.mark.parametrize("backend", matrix.DIMENSIONS[0])
+def test_a_foundation_of_servings_in_several_namespaces_has_the_same_bytes(
+    tmp_path: Path, backend: str
+) -> None:
+    """One queue used from two namespaces is two LocalQueues of one name."""
+    combination = KUEUE._replace(backend=backend, topology="none")
+    cluster = cluster_of(combination)
+    plans = [
+        plan_serving(
+            asked(combination, name=name, namespace=name), cluster=cluster, library=LIBRARY
+        )
+        for name in ("one", "two")
+    ]
+    app = app_in(tmp_path)
+    import cdk8s
+
+    from gangform.chart import ClusterFoundation
+
+    made = ClusterFoundation(
+        cdk8s.Chart(app, "theirs"), "foundation", cluster=cluster, servings=plans
+    )
+    app.synth()
+    wanted = foundation(plan_cluster(cluster, plans))
+    assert list(made.objects) == [document.key for document in wanted.documents]
+    if wanted.documents:
+        assert (tmp_path / "theirs.k8s.yaml").read_bytes() == wanted.to_yaml()
+    if backend == "kueue":
+        with pytest.raises(LookupError, match="2 objects are LocalQueue"):
+            made.find("LocalQueue")
+
+
 def test_two_bundles_and_their_foundation_fit_one_chart(tmp_path: Path) -> None:
     app, chart, first = foreign(tmp_path)
     from gangform.chart import ClusterFoundation, InferenceBundle
