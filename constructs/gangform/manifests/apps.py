@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gangform.documents.document import Manifest, Node
-from gangform.manifests.pod import metadata, plain, template
+from gangform.manifests.pod import owner_metadata, plain, template
 from gangform.plan.serving import ServingPlan, WorkloadPlan
 
 
 def deployments(plan: ServingPlan, workload: WorkloadPlan) -> Iterator[Manifest]:
     """The Deployment of one workload."""
     role = workload.role
-    head = metadata(role, plan.namespace, workload.name, labels=role.stamp.owner_labels)
-    if role.stamp.owner_annotations:
-        head["annotations"] = dict(sorted(role.stamp.owner_annotations.items()))
     spec: dict[str, Node] = {}
     if role.replicas is not None:
         spec["replicas"] = role.replicas
@@ -31,6 +28,6 @@ def deployments(plan: ServingPlan, workload: WorkloadPlan) -> Iterator[Manifest]
     yield {
         "apiVersion": workload.form.api_version,
         "kind": workload.form.kind,
-        "metadata": head,
+        "metadata": owner_metadata(plan, workload),
         "spec": spec,
     }

@@ -11,7 +11,7 @@ from typing import cast
 from gangform.documents.document import Manifest, Node
 from gangform.engines.engine import EnvVar, Probe, Process
 from gangform.inputs.hardware import Taint
-from gangform.plan.serving import RolePlan
+from gangform.plan.serving import RolePlan, ServingPlan, WorkloadPlan
 from gangform.plan.weights import Volume
 
 
@@ -199,6 +199,15 @@ def metadata(
         "namespace": namespace,
         "labels": dict(sorted({**role.identity.object_labels, **(labels or {})}.items())),
     }
+
+
+def owner_metadata(plan: ServingPlan, workload: WorkloadPlan) -> Manifest:
+    """Metadata of a workload, with what its backend reads there."""
+    stamp = workload.role.stamp
+    head = metadata(workload.role, plan.namespace, workload.name, labels=stamp.owner_labels)
+    if stamp.owner_annotations:
+        head["annotations"] = dict(sorted(stamp.owner_annotations.items()))
+    return head
 
 
 def listed(values: Sequence[object]) -> list[Node]:
