@@ -251,12 +251,26 @@ def templates_of(workload: Object) -> list[tuple[str, Object]]:
 
 
 def requests_of(template: Object) -> Counter[str]:
-    """What one pod requests, as exact numbers."""
-    total: Counter[str] = Counter()
-    for container in template["spec"]["containers"]:
-        for name, amount in container.get("resources", {}).get("requests", {}).items():
-            total[name] += quantity(str(amount))  # type: ignore[assignment]
-    return total
+    """What one pod requests, as exact numbers: its containers together, or its start where that takes more.
+
+    An init container that is restarted always goes on running, beside those that come after it.
+    """
+    spec = template["spec"]
+    running: Counter[str] = Counter()
+    start: Counter[str] = Counter()
+    for container in spec.get("initContainers", ()):
+        asked = _asked_by(container)
+        start |= running + asked
+        if container.get("restartPolicy") == "Always":
+            running += asked
+    for container in spec["containers"]:
+        running += _asked_by(container)
+    return running | start
+
+
+def _asked_by(container: Object) -> Counter[str]:
+    requests = container.get("resources", {}).get("requests", {})
+    return Counter({name: quantity(str(amount)) for name, amount in requests.items()})
 
 
 def group_of(workload: Object) -> Counter[str]:

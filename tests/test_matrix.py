@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from pydantic import JsonValue
 from tests import matrix
 from tests.invariants import INVARIANTS, LWS, WAVE, Object, World, called
 from tests.matrix import DIMENSIONS, LIBRARY, NETWORK, Combination
@@ -390,6 +391,34 @@ def test_two_servings_whose_objects_would_have_one_name_are_refused(other: str) 
     assert refusals(*shared) == {"names-clash"}
     apart = first.model_copy(update={"namespace": "elsewhere"})
     assert refusals(apart, second) == set()
+
+
+SIDE: dict[str, JsonValue] = {
+    "name": "side",
+    "image": "example.com/side:1",
+    "resources": {"requests": {"cpu": "2", "memory": "4Gi"}, "limits": {"memory": "4Gi"}},
+}
+AROUND = {
+    "sidecar": Pods(sidecars=(SIDE,)),
+    "init": Pods(init_containers=({**SIDE, "resources": {"requests": {"cpu": "120"}}},)),
+    "restarted init": Pods(init_containers=({**SIDE, "restartPolicy": "Always"},)),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("form", ["deployment", "two pods"])
+@pytest.mark.parametrize("backend", DIMENSIONS[0])
+def test_quotas_and_pod_groups_count_every_container(backend: str, form: str, around: str) -> None:
+    cluster = matrix.cluster(backend, "none")
+    given = matrix.serving(PLAIN._replace(backend=backend, form=form), "a")
+    asked = given.model_copy(update={"pods": AROUND[around]})
+    plan = plan_serving(asked, cluster=cluster, library=LIBRARY)
+    bundles = [bundle(plan), foundation(plan_cluster(cluster, [plan]))]
+    manifests = [document.manifest for made in bundles for document in made.documents]
+    world = World(manifests, [asked], kueue=cluster.versions.kueue)
+    for invariant in INVARIANTS:
+        if invariant.__name__ in ("quotas_hold_exactly_the_peak", "pod_groups_hold_their_group"):
+            assert list(invariant(world)) == []
 
 
 @pytest.mark.parametrize("form", ["deployment", "two pods"])
