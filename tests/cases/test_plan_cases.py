@@ -502,7 +502,6 @@ def test_the_engines_own_time_limit_follows_the_startup_budget() -> None:
     assert "raise" not in finding.fix
 
 
-@pytest.mark.xfail(reason="a patch may set the engine's time limit below the cold start, unsaid")
 def test_a_time_limit_of_the_engine_below_the_cold_start_is_said() -> None:
     short = {"name": "VLLM_ENGINE_READY_TIMEOUT_S", "value": "600"}
     plan = started(patches=(on_leader(env=[short]),))

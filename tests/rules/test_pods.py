@@ -120,3 +120,15 @@ def test_an_image_is_named_and_dated(make: Make, refused: Check, accepted: Check
         accepted("image-tag-moves", make("set", {"B>C>image": image}))
     for image in ("r.example:5000/vllm", "vllm/vllm-openai:latest"):
         refused("image-tag-moves", "containers[0].image", make("set", {"L>C>image": image}))
+
+
+def test_the_engines_own_limit_is_no_shorter_than_the_probe(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    """The probe of the set allows 360 x 10 s."""
+    name = "VLLM_ENGINE_READY_TIMEOUT_S"
+    short = make("set", {"L>C>env": [{"name": name, "value": "600"}]})
+    refused("start-limit-below-probe", "leaderTemplate.spec.containers[0].env ~ write 3600", short)
+    enough = make("set", {"L>C>env": [{"name": name, "value": "3600"}]})
+    elsewhere = make("set", {"W>C>env": [{"name": name, "value": "600"}]})
+    accepted("start-limit-below-probe", make("set"), enough, elsewhere)

@@ -171,6 +171,8 @@ class EngineReading:
     """The number of nodes as written (`2`, `$(LWS_GROUP_SIZE)`); `None` where the engine runs on one."""
     rank: str | None
     """The rank as written."""
+    start_limit: tuple[str, int] | None = None
+    """Variable and seconds of a limit of the engine's own on its start; `None` where none is written."""
 
 
 class Engine(Protocol):

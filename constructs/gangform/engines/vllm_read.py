@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gangform.documents.document import Manifest, sequence, text
 from gangform.engines.engine import EngineReading
 from gangform.engines.vllm_args import Given, given, last
+from gangform.engines.vllm_flags import READY_TIMEOUT
 
 _PORT = 8000
 _IMAGE = re.compile(r"(^|/)vllm/vllm-openai(:|@|$)")
@@ -52,7 +54,17 @@ def read(container: Manifest) -> EngineReading | None:
             return None
     else:
         return None
-    return _reading(given(rest), headless_counts=headless_counts)
+    reading = _reading(given(rest), headless_counts=headless_counts)
+    limit = _start_limit(container)
+    return reading if reading is None or limit is None else replace(reading, start_limit=limit)
+
+
+def _start_limit(container: Manifest) -> tuple[str, int] | None:
+    for variable in sequence(container, "env"):
+        value = text(variable, "value")
+        if text(variable, "name") == READY_TIMEOUT and value.isdecimal() and value.isascii():
+            return READY_TIMEOUT, int(value)
+    return None
 
 
 def _texts(container: Manifest, key: str) -> list[str] | None:

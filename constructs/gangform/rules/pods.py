@@ -76,6 +76,12 @@ LIVENESS = declare(
     Severity.BREAKS,
     "engines §1.6; design §4 Readiness",
 )
+START_LIMIT = declare(
+    "start-limit-below-probe",
+    "The engine gives up starting before the startup probe does",
+    Severity.DEGRADES,
+    "engines §1.5; cases r18",
+)
 STARTUP = declare(
     "startup-probe-missing",
     "A serving leader has no startup probe: nothing ends a start that hangs",
@@ -315,6 +321,27 @@ def liveness_before_loaded(
                 fix="add a startupProbe of the same endpoint with periodSeconds: 10 and "
                 f"failureThreshold: {LOADING // 10}, or what loading takes",
                 seen={"allowed": f"{allowed} s"},
+            )
+
+
+@rule(START_LIMIT, kinds=WORKLOADS)
+@over_templates
+def start_limit_below_probe(
+    pod: PodView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """The engine's own limit on its start is no shorter than what the startup probe allows."""
+    for run in read_runs(documents, pod):
+        probe = mapping(run.container, "startupProbe")
+        if not probe or run.reading is None or run.reading.start_limit is None:
+            continue
+        variable, limit = run.reading.start_limit
+        allowed = (whole(probe, "failureThreshold") or 3) * (whole(probe, "periodSeconds") or 10)
+        if limit < allowed:
+            yield Fault(
+                path=(*run.path, "env"),
+                what=f"{variable} is {limit} s, the startup probe allows {allowed} s",
+                fix=f"write {allowed}; where the limit does not bound a normal start this changes nothing",
+                seen={"limit": f"{limit} s", "allowed": f"{allowed} s"},
             )
 
 
