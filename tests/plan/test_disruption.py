@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from gangform.findings import Finding
+from gangform.inputs.serving import Autoscaling, Disruption, Parallelism
+from gangform.plan.disruption import Budget
+from gangform.plan.serving import ServingPlan
+
+MakePlan = Callable[..., ServingPlan]
+Codes = Callable[[Iterable[Finding]], list[str]]
+
+NAME = "leaderworkerset.sigs.k8s.io/name"
+INDEX = "leaderworkerset.sigs.k8s.io/group-index"
+ONE = Parallelism(tensor=8)
+LONE = {"backend": "volcano-podgroup"}
+
+
+def per_group(*released: int) -> dict[str, Any]:
+    return {"disruption": Disruption(mode="perGroup", released=released)}
+
+
+def test_a_serial_budget_lets_one_pod_of_the_set_go(make_plan: MakePlan) -> None:
+    assert make_plan().disruption.budgets == (
+        Budget(name="llm", selector={NAME: "llm"}, max_unavailable=1),
+    )
+
+
+def test_a_serial_budget_covers_all_sets_of_one_group(make_plan: MakePlan) -> None:
+    (budget,) = make_plan(**LONE).disruption.budgets
+    assert budget == Budget(
+        name="llm", selector={"app.kubernetes.io/name": "llm"}, max_unavailable=1
+    )
+
+
+def test_a_budget_a_group_keeps_every_pod_of_it(make_plan: MakePlan) -> None:
+    budgets = make_plan(groups=3, **per_group()).disruption.budgets
+    assert budgets == tuple(
+        Budget(
+            name=f"llm-group-{index}",
+            selector={NAME: "llm", INDEX: str(index)},
+            min_available=2,
+        )
+        for index in range(3)
+    )
+
+
+def test_a_budget_a_group_goes_by_the_set_where_each_is_its_own(make_plan: MakePlan) -> None:
+    budgets = make_plan(groups=2, **LONE, **per_group(0)).disruption.budgets
+    assert budgets == (Budget(name="llm-group-1", selector={NAME: "llm-1"}, min_available=2),)
+
+
+def test_a_released_group_has_no_budget(make_plan: MakePlan) -> None:
+    plan = make_plan(**per_group(1, 3)).disruption
+    assert [budget.name for budget in plan.budgets] == ["llm-group-0", "llm-group-2"]
+    assert plan.drain.endswith("; released and free to go: group 1, 3")
+    assert "released" not in make_plan(**per_group()).disruption.drain.partition("leader")[2]
+
+
+def test_no_budget_is_made_for_an_index_that_only_a_surge_reaches(make_plan: MakePlan) -> None:
+    from gangform.inputs.serving import Rollout
+
+    plan = make_plan(groups=2, rollout=Rollout(spare_groups=2), **per_group())
+    assert len(plan.disruption.budgets) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "drain"),
+    [
+        ({}, "a drain takes one whole group after another: 3 of 4 keep serving"),
+        (
+            {"groups": 1},
+            "a drain takes one whole group after another: 0 of 1 keep serving, so nothing serves until it is back",
+        ),
+        ({"parallelism": ONE}, "a drain takes one whole pod after another: 3 of 4 keep serving"),
+    ],
+)
+def test_a_drain_is_told_in_one_sentence(
+    make_plan: MakePlan, changes: dict[str, Any], drain: str
+) -> None:
+    assert make_plan(**changes).disruption.drain == drain
+
+
+def test_what_no_budget_stops_is_said(make_plan: MakePlan) -> None:
+    assert "Kueue's evictions" in make_plan().disruption.unstopped
+    assert "Kueue" not in make_plan(parallelism=ONE).disruption.unstopped
+
+
+def test_serial_is_accepted_everywhere(make_plan: MakePlan, codes: Codes) -> None:
+    assert codes(make_plan().findings) == []
+    assert codes(make_plan(parallelism=ONE).findings) == []
+    assert codes(make_plan(autoscaling=Autoscaling(min=2, max=3)).findings) == []
+
+
+def test_groups_are_released_only_from_budgets_of_their_own(
+    make_plan: MakePlan, codes: Codes
+) -> None:
+    plan = make_plan(disruption=Disruption(released=(1,)))
+    assert codes(plan.findings) == ["released-without-per-group"]
+    assert plan.findings[0].at.path == ("servings", "llm", "disruption", "released")
+    assert codes(make_plan(**per_group(1)).findings) == []
+
+
+def test_leader_ready_opens_a_hole_in_a_serial_budget(make_plan: MakePlan, codes: Codes) -> None:
+    plan = make_plan(startup_policy="LeaderReady")
+    assert codes(plan.findings) == ["leader-ready-opens-budget"]
+    assert not plan.findings[0].breaks
+    assert codes(make_plan(startup_policy="LeaderReady", **per_group()).findings) == []
+    assert codes(make_plan(startup_policy="LeaderReady", parallelism=ONE).findings) == []
+
+
+def test_a_budget_a_group_needs_groups_with_an_index(make_plan: MakePlan, codes: Codes) -> None:
+    plan = make_plan(parallelism=ONE, **per_group())
+    assert codes(plan.findings) == ["budget-needs-groups"]
+    assert "perGroup on a Deployment" in plan.findings[0].what
+
+
+def test_a_budget_a_group_cannot_follow_an_autoscaler(make_plan: MakePlan, codes: Codes) -> None:
+    plan = make_plan(autoscaling=Autoscaling(min=2, max=3), **per_group())
+    assert codes(plan.findings) == ["budget-per-group-with-autoscaler"]
+    assert "2 to 3 groups" in plan.findings[0].what
+
+
+def test_only_a_group_that_exists_is_released(make_plan: MakePlan, codes: Codes) -> None:
+    plan = make_plan(groups=4, **per_group(3, 4, 9))
+    assert codes(plan.findings) == ["released-group-unknown"] * 2
+    assert [finding.at.path[-1] for finding in plan.findings] == [1, 2]
+    assert plan.findings[0].what == "group 4 is released, but the groups are 0 to 3"

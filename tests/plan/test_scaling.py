@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gangform.findings import Finding
+from gangform.inputs.cluster import Cluster
+from gangform.inputs.serving import Autoscaling, Parallelism
+from gangform.plan import scaling
+from gangform.plan.scaling import ScalingPlan
+from gangform.plan.serving import ServingPlan
+from gangform.units import Seconds
+
+MakePlan = Callable[..., ServingPlan]
+MakeCluster = Callable[..., Cluster]
+Codes = Callable[[Iterable[Finding]], list[str]]
+
+
+def scaled(make_plan: MakePlan, **changes: Any) -> ScalingPlan:
+    bounds = {"min": 2, "max": 6, **changes.pop("bounds", {})}
+    found = make_plan(autoscaling=Autoscaling(**bounds), **changes).lead.scaling
+    assert found is not None
+    return found
+
+
+def test_a_fixed_number_of_groups_has_no_autoscaler(make_plan: MakePlan) -> None:
+    role = make_plan(groups=3).lead
+    assert role.scaling is None
+    assert role.replicas == 3
+
+
+def test_an_autoscaler_writes_the_number_itself(make_plan: MakePlan) -> None:
+    plan = make_plan(autoscaling=Autoscaling(min=2, max=6))
+    assert plan.lead.replicas is None
+    assert plan.lead.demand.groups == 6
+
+
+def test_one_group_goes_or_comes_at_a_time_and_no_faster_than_a_start(make_plan: MakePlan) -> None:
+    found = scaled(make_plan, cold_start=Seconds(600))
+    assert (found.lowest, found.highest, found.step, found.target) == (2, 6, 1, 8)
+    assert (found.up_window, found.up_period) == (120, 900)
+    assert (found.down_window, found.down_period) == (1800, 900)
+
+
+def test_the_signal_is_the_engines_queue_of_these_leaders(make_plan: MakePlan) -> None:
+    found = scaled(make_plan)
+    assert found.metric == "vllm_num_requests_waiting"
+    assert found.selector == {"leaderworkerset_sigs_k8s_io_name": "llm"}
+    single = scaled(make_plan, parallelism=Parallelism(tensor=8))
+    assert single.selector == {"app_kubernetes_io_name": "llm"}
+
+
+def test_another_signal_may_be_asked_for(make_plan: MakePlan) -> None:
+    own = {"metric": "queue", "target": 3, "selector": {"tier": "gold"}}
+    found = scaled(make_plan, bounds=own)
+    assert (found.metric, found.target) == ("queue", 3)
+    assert found.selector == {"leaderworkerset_sigs_k8s_io_name": "llm", "tier": "gold"}
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6))
+def test_periods_stay_within_what_the_api_takes(worst: int) -> None:
+    assert 1 <= scaling.up_period(Seconds(worst)) <= 1800
+    assert 0 <= scaling.down_window(Seconds(worst)) <= 3600
+    if 1 <= worst <= 1800:
+        assert scaling.up_period(Seconds(worst)) == worst
+        assert scaling.down_window(Seconds(worst)) == 2 * worst
+
+
+def test_an_autoscaler_needs_an_adapter(
+    make_plan: MakePlan, make_cluster: MakeCluster, codes: Codes
+) -> None:
+    bounds = Autoscaling(min=2, max=6)
+    assert codes(make_plan(autoscaling=bounds).findings) == []
+    for adapter in ("none", "unknown"):
+        without = make_plan(on=make_cluster(metrics_adapter=adapter), autoscaling=bounds)
+        assert codes(without.findings) == ["autoscaling-without-adapter"]
+        assert f"is `{adapter}`" in without.findings[0].what
+    assert codes(make_plan(on=make_cluster(metrics_adapter="none")).findings) == []
+
+
+def test_one_group_at_the_least_is_said(make_plan: MakePlan, codes: Codes) -> None:
+    found = make_plan(autoscaling=Autoscaling(min=1, max=6)).findings
+    assert "autoscaling-floor-of-one" in codes(found)
+    assert not any(finding.breaks for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        ({"backend": "volcano-podgroup"}, True),
+        ({"backend": "kueue"}, False),
+        ({"backend": "volcano-podgroup", "parallelism": Parallelism(tensor=8)}, False),
+    ],
+)
+def test_no_autoscaler_adds_sets(
+    make_plan: MakePlan, codes: Codes, changes: dict[str, Any], refused: bool
+) -> None:
+    found = make_plan(autoscaling=Autoscaling(min=2, max=6), **changes).findings
+    assert ("autoscaling-not-possible" in codes(found)) == refused
