@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gangform.findings import Finding
+from gangform.inputs.cluster import Cluster, Domain
+from gangform.inputs.serving import Parallelism, Rollout, TopologyRequest
+from gangform.plan import placement
+from gangform.plan.cluster import ClusterPlan, plan_cluster
+from gangform.plan.serving import ServingPlan
+
+MakePlan = Callable[..., ServingPlan]
+MakeCluster = Callable[..., Cluster]
+Codes = Callable[[Iterable[Finding]], list[str]]
+Fill = Callable[..., ClusterPlan]
+
+BLOCK, RACK, HOST = "example.com/block", "example.com/rack", "kubernetes.io/hostname"
+RACKED = {"topology": TopologyRequest(level=RACK), "backend": "kueue"}
+
+
+def domains(*sizes: int, per_block: int = 2) -> tuple[Domain, ...]:
+    return tuple(
+        Domain(at=(f"b{index // per_block}", f"r{index}"), nodes=nodes)
+        for index, nodes in enumerate(sizes)
+    )
+
+
+@pytest.fixture
+def fill(make_plan: MakePlan, make_cluster: MakeCluster) -> Fill:
+    """A pool of racks of so many nodes, filled with servings."""
+
+    def plan(
+        *servings: dict[str, Any], racks: tuple[int, ...] | None = None, nodes: int | None = None
+    ) -> ClusterPlan:
+        pool: dict[str, Any] = {"levels": (BLOCK, RACK, HOST), "nodes": nodes}
+        if racks is not None:
+            pool["domains"] = domains(*racks)
+        on = make_cluster(pool=pool)
+        made = [make_plan(on=on, **{"name": f"s{n}", **one}) for n, one in enumerate(servings)]
+        return plan_cluster(on, made)
+
+    return plan
+
+
+def only(plan: ClusterPlan, *ids: str) -> list[Finding]:
+    return [finding for finding in plan.findings if finding.code.id in ids]
+
+
+@pytest.mark.parametrize(("pods", "per_node", "nodes"), [(4, 1, 4), (4, 2, 2), (5, 2, 3), (0, 2, 0)])
+def test_pods_fill_nodes_to_the_last(pods: int, per_node: int, nodes: int) -> None:
+    assert placement.needed(pods, per_node) == nodes
+
+
+def test_a_pool_counts_wanted_groups_and_then_surge_and_spare(fill: Fill) -> None:
+    plan = fill(
+        {"groups": 3, "rollout": Rollout(spare_groups=1)},
+        {"groups": 5, "parallelism": Parallelism(tensor=4)},
+        nodes=20,
+    )
+    (pool,) = plan.pools
+    assert (pool.pool, pool.nodes) == ("gpu", 20)
+    assert pool.needed == 3 * 2 + 3
+    assert pool.peak == 4 * 2 + 3
+    assert [(one.serving, one.wanted, one.extra) for one in pool.packings] == [
+        ("s0", 3, 1),
+        ("s1", 5, 0),
+    ]
+
+
+def test_a_pool_without_inventory_is_not_checked(fill: Fill, codes: Codes) -> None:
+    plan = fill({"groups": 400, **RACKED})
+    assert plan.pools[0].nodes is None
+    assert codes(plan.findings) == []
+    assert plan.pools[0].packings[0].placed == 400
+
+
+def test_a_pool_nothing_runs_on_is_not_listed(fill: Fill) -> None:
+    assert fill().pools == ()
+
+
+def test_more_nodes_than_the_pool_has_are_refused(fill: Fill, codes: Codes) -> None:
+    assert codes(fill({"groups": 4}, nodes=8).findings) == []
+    (found,) = fill({"groups": 4}, nodes=7).findings
+    assert found.code.id == "pool-too-small"
+    assert found.at.path == ("clusters", "prod", "pools", "gpu", "nodes")
+    assert found.what == "the groups of pool gpu fill 8 nodes, it has 7"
+
+
+def test_a_spare_group_without_nodes_is_said(fill: Fill, codes: Codes) -> None:
+    spare = {"groups": 4, "rollout": Rollout(spare_groups=1, max_surge=0)}
+    assert codes(fill(spare, nodes=10).findings) == []
+    (found,) = fill(spare, nodes=9).findings
+    assert found.code.id == "surge-has-no-room"
+    assert not found.breaks
+
+
+def test_a_surge_that_has_to_come_first_and_finds_no_nodes_is_refused(
+    fill: Fill, codes: Codes
+) -> None:
+    surge = {"groups": 4, "rollout": Rollout(spare_groups=1)}
+    assert codes(fill(surge, nodes=10).findings) == []
+    (found,) = fill(surge, nodes=9).findings
+    assert found.code.id == "surge-cannot-be-placed"
+
+
+def test_groups_with_a_required_level_are_packed_whole(fill: Fill, codes: Codes) -> None:
+    two = {"groups": 4, **RACKED}
+    assert codes(fill(two, racks=(3, 3, 3, 3)).findings) == []
+    (found,) = fill(two, racks=(3, 3, 3)).findings
+    assert found.code.id == "no-domain-for-group"
+    assert found.at.path == ("servings", "s0", "topology")
+    assert found.what == (
+        "4 groups of 2 pods, and the domains of example.com/rack in pool gpu hold 3 whole ones"
+    )
+
+
+def test_a_spare_group_needs_a_whole_place_too(fill: Fill, codes: Codes) -> None:
+    spare = {"groups": 2, "rollout": Rollout(spare_groups=1), **RACKED}
+    assert codes(fill(spare, racks=(2, 2, 2)).findings) == []
+    (found,) = fill(spare, racks=(2, 2, 1)).findings
+    assert found.code.id == "no-domain-for-spare"
+    assert "3 groups of 2 pods with surge and spare" in found.what
+
+
+def test_larger_groups_go_first_and_wanted_ones_before_spare_ones(fill: Fill) -> None:
+    small = {"groups": 1, "rollout": Rollout(spare_groups=2), **RACKED}
+    large = {"groups": 2, "parallelism": Parallelism(tensor=8, pipeline=4), **RACKED}
+    (pool,) = fill(small, large, racks=(4, 4, 3)).pools
+    assert [one.placed for one in pool.packings] == [1, 2]
+    assert [one.level for one in pool.packings] == [RACK, RACK]
+
+
+def test_groups_go_into_the_fullest_domain_that_holds_them(fill: Fill, codes: Codes) -> None:
+    large = {"groups": 1, "parallelism": Parallelism(tensor=8, pipeline=3), **RACKED}
+    small = {"groups": 1, **RACKED}
+    assert codes(fill(large, small, racks=(5, 3)).findings) == []
+    four = {"groups": 1, "parallelism": Parallelism(tensor=8, pipeline=4), **RACKED}
+    (pool,) = fill({**small, "groups": 2}, four, racks=(4, 2, 2)).pools
+    assert [one.placed for one in pool.packings] == [2, 1]
+
+
+def test_a_coarser_level_takes_nodes_of_several_racks(fill: Fill, codes: Codes) -> None:
+    block = {**RACKED, "topology": TopologyRequest(level=BLOCK), "groups": 2}
+    six = {**block, "parallelism": Parallelism(tensor=8, pipeline=6)}
+    assert codes(fill(six, racks=(3, 3, 3, 3)).findings) == []
+    assert codes(fill(six, racks=(3, 3, 3, 2)).findings) == ["no-domain-for-group"]
+
+
+def test_no_host_holds_a_group_of_several_pods(fill: Fill, codes: Codes) -> None:
+    host = {**RACKED, "topology": TopologyRequest(level=HOST), "groups": 1}
+    assert "no-domain-for-group" in codes(fill(host, racks=(8,)).findings)
+    one = {**host, "parallelism": Parallelism(tensor=8)}
+    assert "no-domain-for-group" not in codes(fill(one, racks=(8,)).findings)
+
+
+def test_a_backend_that_keeps_others_out_needs_a_domain_a_group(fill: Fill, codes: Codes) -> None:
+    alone = {**RACKED, "backend": "none", "groups": 2}
+    assert codes(fill(alone, racks=(4, 4)).findings) == []
+    assert codes(fill(alone, racks=(8,)).findings) == ["no-domain-for-group"]
+    assert codes(fill({**alone, "backend": "kueue"}, racks=(8,)).findings) == []
+
+
+def test_a_preferred_level_refuses_nothing(fill: Fill, codes: Codes) -> None:
+    soft = {"topology": TopologyRequest(level=RACK, mode="preferred"), "backend": "kueue"}
+    plan = fill({"groups": 3, **soft}, racks=(1, 1, 4))
+    assert codes(plan.findings) == []
+    assert plan.pools[0].packings[0].level is None
+
+
+def test_the_loss_of_the_coarsest_or_of_the_named_level_is_counted(fill: Fill) -> None:
+    def lost(**changes: Any) -> tuple[str | None, int]:
+        plan = fill({"groups": 6, **changes}, racks=(3, 3, 4, 2))
+        return plan.pools[0].packings[0].spread, plan.pools[0].packings[0].most_in_one
+
+    assert lost() == (BLOCK, 3)
+    assert lost(spread=RACK) == (RACK, 2)
+    assert lost(spread=RACK, parallelism=Parallelism(tensor=4)) == (RACK, 6)
+    assert lost(groups=2) == (BLOCK, 2)
+
+
+def test_without_an_inventory_one_domain_takes_all(fill: Fill) -> None:
+    assert fill({"groups": 6}).pools[0].packings[0].most_in_one == 6
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    racks=st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    groups=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    stages=st.lists(st.integers(2, 5), min_size=3, max_size=3),
+)
+def test_no_packing_places_more_than_the_racks_hold(
+    make_plan: MakePlan,
+    make_cluster: MakeCluster,
+    racks: list[int],
+    groups: list[int],
+    stages: list[int],
+) -> None:
+    on = make_cluster(pool={"levels": (BLOCK, RACK), "domains": domains(*racks)})
+    plans = [
+        make_plan(
+            on=on,
+            name=f"s{n}",
+            groups=count,
+            parallelism=Parallelism(tensor=8, pipeline=stages[n]),
+            **RACKED,
+        )
+        for n, count in enumerate(groups)
+    ]
+    (pool,) = plan_cluster(on, plans).pools
+    placed = {one.serving: one.placed for one in pool.packings}
+    assert sum(placed[f"s{n}"] * stages[n] for n in range(len(groups))) <= sum(racks)
+    for n, count in enumerate(groups):
+        assert placed[f"s{n}"] <= min(count, sum(nodes // stages[n] for nodes in racks))
+    if len(groups) == 1:
+        assert placed["s0"] == min(groups[0], sum(nodes // stages[0] for nodes in racks))
