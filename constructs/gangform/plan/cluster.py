@@ -139,17 +139,21 @@ def _alike(cluster: Cluster, demands: Sequence[Demand]) -> Iterator[Finding]:
             )
 
 
+def _names(plan: ServingPlan) -> list[str]:
+    """What a serving's objects are called."""
+    names = {workload.name for workload in plan.workloads}
+    names |= {budget.name for budget in plan.disruption.budgets}
+    return sorted(names | {plan.traffic.service, plan.name})
+
+
 def _clashes(servings: Sequence[ServingPlan]) -> Iterator[Finding]:
     """A set `a-7` beside a set `a` has pods that look like leaders of `a`; a Service may be named like a set."""
     taken: dict[tuple[str, str], str] = {}
     for plan in servings:
-        names = {workload.name for workload in plan.workloads} | {plan.traffic.service}
-        names |= {budget.name for budget in plan.disruption.budgets}
-        for name in sorted(names):
+        for name in _names(plan):
             taken.setdefault((plan.namespace, name), plan.name)
     for plan in servings:
-        names = {workload.name for workload in plan.workloads} | {plan.traffic.service, plan.name}
-        for name in sorted(names):
+        for name in _names(plan):
             other = taken.get((plan.namespace, name), plan.name)
             stem, _, index = name.rpartition("-")
             if other == plan.name and index.isdecimal():
