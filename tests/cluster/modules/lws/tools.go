@@ -1,0 +1,8 @@
+//go:build tools
+
+// Package tools names the programs that tests/cluster builds at the versions of go.mod.
+package tools
+
+import (
+	_ "sigs.k8s.io/lws/cmd"
+)
