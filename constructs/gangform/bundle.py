@@ -28,7 +28,7 @@ from gangform.findings import (
     ordered,
 )
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.serving import Patch
+from gangform.inputs.serving import FOUNDATION, Patch
 from gangform.manifests import (
     access,
     apps,
@@ -43,9 +43,6 @@ from gangform.plan.cluster import ClusterPlan
 from gangform.plan.identity import OWNER
 from gangform.plan.serving import ServingPlan, WorkloadPlan
 from gangform.rules.rule import Context, judge
-
-FOUNDATION = "foundation"
-"""Name of the chart with a cluster's own objects; no serving may be called so."""
 
 PATCH_MISSES = declare(
     "patch-hits-nothing",

@@ -495,7 +495,9 @@ def test_the_engines_own_time_limit_follows_the_startup_budget() -> None:
     assert refused(plan) == {}
     for process in (plan.lead.launch.leader, plan.lead.launch.worker):
         assert process is not None
-        assert {one.value for one in process.env if one.name == name} == {"2037"}
+        assert {one.value for one in process.env if one.name == name} == {
+            "2040"
+        }  # 204 probes of 10 s
     short = started(pods=Pods(env=({"name": name, "value": "600"},)))
     assert list(refused(short)) == ["env-owned-by-plan"]
     finding = refused(short)["env-owned-by-plan"]

@@ -216,7 +216,7 @@ def test_a_group_gets_its_variables_on_every_pod() -> None:
             EnvVar("NCCL_SOCKET_IFNAME", "eth0"),
             EnvVar("GLOO_SOCKET_IFNAME", "eth0"),
             EnvVar("NCCL_IB_HCA", "ibp"),
-            EnvVar("VLLM_ENGINE_READY_TIMEOUT_S", "2705"),
+            EnvVar("VLLM_ENGINE_READY_TIMEOUT_S", "2710"),
             EnvVar("HF_HOME", "/cache"),
             EnvVar("HF_TOKEN", secret=("hub-token", "token")),
         )

@@ -158,7 +158,7 @@ def test_a_union_with_a_unit_says_all_that_is_allowed() -> None:
         changed("foundation: all", "foundation: all\n  kueue: {waitForPodsReady: soon}")
     )
     assert finding.code.id == "not-a-quantity"
-    assert 'disabled, unknown' in finding.what
+    assert "disabled, unknown" in finding.what
 
 
 def test_an_inline_model_speaks_about_its_own_fields() -> None:
@@ -209,3 +209,30 @@ def test_every_reason_of_a_validator_is_a_code() -> None:
     assert source.count("PydanticCustomError(") == len(
         re.findall(r'PydanticCustomError\(\s*"[^"]+"', source)
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("weights: {source: nodePath, path: models}", "servings[0].weights.path"),
+        ("weights: {source: claim, claim: m, path: a/../b}", "servings[0].weights.path"),
+    ],
+)
+def test_a_path_that_no_volume_may_have_is_refused(text: str, field: str) -> None:
+    finding, where = one(changed("groups: 2", f"groups: 2\n    {text}"))
+    assert finding.code.id == "path-refused" and where.endswith(f": {field}")
+    assert "absolute" in finding.fix
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'pods: {labels: {"a b": c}}',
+        "pods: {labels: {x: " + "y" * 80 + "}}",
+        'pods: {nodeSelector: {x: "y z"}}',
+        'pods: {annotations: {"a b": c}}',
+    ],
+)
+def test_a_label_that_no_object_may_have_is_refused(text: str) -> None:
+    finding, where = one(changed("groups: 2", f"groups: 2\n    {text}"))
+    assert finding.code.id == "name-invalid" and ": servings[0].pods." in where

@@ -320,7 +320,7 @@ def _found(
     if not rule.applies(context):
         return []
     found = []
-    for document in documents.of(*rule.kinds):
+    for document in rule.subjects(documents):
         for finding in rule(document, documents, context):
             assert isinstance(finding.at, DocumentPath)
             assert finding.what and finding.fix and not finding.what.endswith(".")

@@ -132,3 +132,21 @@ def test_the_engines_own_limit_is_no_shorter_than_the_probe(
     enough = make("set", {"L>C>env": [{"name": name, "value": "3600"}]})
     elsewhere = make("set", {"W>C>env": [{"name": name, "value": "600"}]})
     accepted("start-limit-below-probe", make("set"), enough, elsewhere)
+
+
+def test_containers_of_a_pod_open_ports_of_their_own(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    def beside(**port: object) -> dict[str, Any]:
+        leader = make("set")["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"]
+        return make("set", {"L>spec>containers": [*leader, {"name": "proxy", "ports": [port]}]})
+
+    at = "leaderTemplate.spec.containers[1].ports[0]"
+    refused("container-ports-collide", f"{at}.containerPort", beside(containerPort=8000))
+    refused("container-ports-collide", f"{at}.name", beside(containerPort=9000, name="http"))
+    accepted(
+        "container-ports-collide",
+        make("set"),
+        beside(containerPort=8000, protocol="UDP"),
+        beside(containerPort=9000, name="proxy"),
+    )

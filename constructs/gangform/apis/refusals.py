@@ -80,6 +80,34 @@ def _volumes(spec: Manifest) -> Iterator[Refusal]:
             yield ("volumes", index), f"volume `{name}` has {len(sources)} sources", "keep one"
 
 
+def port_collisions(spec: Manifest) -> Iterator[Refusal]:
+    """Containers of one pod that open the same port, or call two ports alike.
+
+    The API accepts it: containers of a pod share one network, so the second cannot bind, and a Service or monitor
+    that goes by the name takes the first (core/v1: ContainerPort).
+    """
+    numbers: dict[object, str] = {}
+    names: dict[str, str] = {}
+    for index, container in enumerate(sequence(spec, "containers")):
+        own = text(container, "name")
+        for position, port in enumerate(sequence(container, "ports")):
+            path: Path = ("containers", index, "ports", position)
+            number, name = whole(port, "containerPort"), text(port, "name")
+            key = (number, text(port, "protocol") or "TCP")
+            if numbers.setdefault(key, own) != own:
+                yield (
+                    (*path, "containerPort"),
+                    f"port {number} of `{own}` is already opened by `{numbers[key]}`",
+                    "choose another port",
+                )
+            if name and names.setdefault(name, own) != own:
+                yield (
+                    (*path, "name"),
+                    f"`{name}` of `{own}` is already a port of `{names[name]}`",
+                    "choose another name",
+                )
+
+
 def _containers(spec: Manifest, claims: Collection[str]) -> Iterator[Refusal]:
     volumes = {text(volume, "name") for volume in sequence(spec, "volumes")} | set(claims)
     on_host = dig(spec, "hostNetwork") is True

@@ -90,7 +90,7 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str], form: str) -> Iterator[B
                 (
                     f"  {packing.workload}",
                     f"{packing.placed} of {packing.wanted + packing.extra} groups find a place, surge and spare "
-                    f"included{where}; the loss of one domain takes up to {packing.most_in_one}",
+                    f"included{where}; the loss of one {packing.spread or 'pool'} takes up to {packing.most_in_one}",
                 )
             )
     yield Block(title=f"Cluster {cluster.name}", rows=rows)

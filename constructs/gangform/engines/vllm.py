@@ -74,8 +74,9 @@ class Vllm:
         drain, drains = _drain(ask)
         user = ask.options.args
         serving = [f"--port={HTTP.number}", *drains]
-        environment = _environment(ask)
         period = ask.defaults.startup_period
+        failures = max(1, -(-ask.startup_budget // period))
+        environment = _environment(ask, Seconds(failures * period))
         leader_flags = [*flags, *serving]
         worker = None
         if group is not None:
@@ -108,7 +109,7 @@ class Vllm:
                 "/health",
                 HTTP.name,
                 period,
-                max(1, -(-ask.startup_budget // period)),
+                failures,
                 ask.defaults.readiness_timeout,
             ),
             # Not /v1/models: behind an API key, which a user may ask for, it answers 401.
@@ -209,8 +210,11 @@ def _drain(ask: LaunchRequest) -> tuple[Seconds, list[str]]:
     return Seconds(0), []
 
 
-def _environment(ask: LaunchRequest) -> tuple[EnvVar, ...]:
-    """Variables of every pod of the group, each for a reason given in `engines §1.5`."""
+def _environment(ask: LaunchRequest, limit: Seconds) -> tuple[EnvVar, ...]:
+    """Variables of every pod of the group, each for a reason given in `engines §1.5`.
+
+    limit: what the startup probe allows, and so the engine's own limit on its start.
+    """
     hardware = ask.hardware
     variables = []
     if ask.shape.size > 1:
@@ -222,7 +226,7 @@ def _environment(ask: LaunchRequest) -> tuple[EnvVar, ...]:
         if hardware.rdma is not None and hardware.rdma.hca is not None:
             variables.append(EnvVar("NCCL_IB_HCA", hardware.rdma.hca))
     if FLAGS.has(vllm_flags.READY_TIMEOUT, ask.release):
-        variables.append(EnvVar(vllm_flags.READY_TIMEOUT, str(int(ask.startup_budget))))
+        variables.append(EnvVar(vllm_flags.READY_TIMEOUT, str(int(limit))))
     if ask.cache_home is None:
         variables.append(EnvVar("HF_HUB_OFFLINE", "1"))
     else:

@@ -14,13 +14,10 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from gangform.apis.keys import ZONE
+from gangform.apis.metadata import is_key, is_label_value
 
 _LABEL = re.compile(r"^[a-z]([-a-z0-9]*[a-z0-9])?$")
 _SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
-_LABEL_KEY = re.compile(
-    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
-    r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
-)
 
 
 class Model(BaseModel):
@@ -61,11 +58,21 @@ def _object_name(value: str) -> str:
 
 
 def _label_key(value: str) -> str:
-    if not _LABEL_KEY.match(value):
+    if not is_key(value):
         raise PydanticCustomError(
             "name-invalid",
             "`{value}` is not a label key such as {example}",
             {"value": value, "example": ZONE},
+        )
+    return value
+
+
+def _label_value(value: str) -> str:
+    if not is_label_value(value):
+        raise PydanticCustomError(
+            "name-invalid",
+            "`{value}` is not a label value: at most 63 letters, digits, dashes, dots and underscores",
+            {"value": value},
         )
     return value
 
@@ -78,6 +85,9 @@ ObjectName = Annotated[str, AfterValidator(_object_name)]
 
 LabelKey = Annotated[str, AfterValidator(_label_key)]
 """A node-label key, prefix included."""
+
+LabelValue = Annotated[str, AfterValidator(_label_value)]
+"""The value of a label: at most 63 characters of a name, or empty."""
 
 Count = Annotated[int, Field(ge=1)]
 """A whole number of at least one."""

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from gangform.apis.keys import HOSTNAME
 from gangform.apis.versions import Release, Versions
-from gangform.inputs.base import Count, LabelKey, Model, Name, Natural, ObjectName
+from gangform.inputs.base import Count, LabelKey, LabelValue, Model, Name, Natural, ObjectName
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.serving import Serving, Version
@@ -66,7 +66,7 @@ class Pool(Model):
     """Node-label keys of the topology, coarse to fine; the host comes last."""
     domains: tuple[Domain, ...] | None = Field(default=None, strict=False)
     """Which nodes lie where; `None`: no inventory."""
-    node_labels: dict[str, str] = Field(default_factory=dict)
+    node_labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Labels beside the GPU product that tell this pool from others."""
 
     @field_validator("levels")
@@ -104,7 +104,7 @@ class Monitoring(Model):
 
     enabled: bool = True
     """Whether PrometheusRules and PodMonitors are made at all."""
-    labels: dict[str, str] = Field(default_factory=dict)
+    labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Labels that the Prometheus selects rules and monitors by (`release: …` for kube-prometheus-stack)."""
     kube_state_metrics_job: str = "kube-state-metrics"
     runbook_base: str | None = None

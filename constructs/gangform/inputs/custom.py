@@ -23,6 +23,8 @@ def _refused(id: str, title: str, source: str) -> Code:
 _ALL = (
     _refused("unit-missing", "A bare number where the unit decides what it means", "design §3"),
     _refused("not-a-quantity", "A text that is no quantity of the field's unit", "design §3"),
+    _refused("name-reserved", "A serving called like the chart of the cluster", "design §4 GitOps"),
+    _refused("path-refused", "A path that no volume may have", "core/v1: validation of volumes"),
     _refused("name-invalid", "A name or label key that Kubernetes refuses", "lws §13"),
     _refused(
         "version-unquoted", "A version without quotes, which YAML reads as a number", "design §3"
@@ -102,6 +104,12 @@ def words_of(
         return text, "remove `groups`, or remove `autoscaling`", path
     if kind == "patch-form":
         return text, "write `merge: {…}` or `json: [{op: …}]`, and only one of them", path
+    if kind == "path-refused":
+        return (
+            text,
+            "write an absolute path without `..`, such as /mnt/models/deepseek-r1",
+            (*path, "path"),
+        )
     if kind == "model-undescribed":
         fix = "describe the `architecture`, or write `measured: {weightsPerGpu: …, kvBytesPerToken: …}`"
         return text, fix, path
@@ -120,6 +128,8 @@ def fix_of(kind: str, name: str, value: Any, context: Mapping[str, Any], here: S
         return f"write a whole number of groups: `{name}: 1`"
     if kind == "restart-policy-word":
         return "write `RecreateGroupAfterStart`, or remove the line to have it derived"
+    if kind == "name-reserved":
+        return "call the serving after its model"
     if kind == "name-invalid":
         allowed = re.sub(r"[^a-z0-9]+", "-", plain(value).lower()).lstrip("-0123456789").rstrip("-")
         return f"write `{allowed[:40].strip('-') or example or 'my-name'}`"

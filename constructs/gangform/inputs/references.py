@@ -15,18 +15,10 @@ from gangform.inputs.pieces import REFERENCE_UNKNOWN, Piece, named_pieces
 from gangform.inputs.serving import Serving
 from gangform.inputs.spans import LoadError
 
-NAME_RESERVED = declare(
-    "name-reserved",
-    "A serving called like the chart of the cluster",
-    Severity.BREAKS,
-    "design §4 GitOps",
-)
 NOWHERE = declare(
     "serving-without-cluster", "A serving that runs on no cluster", Severity.BREAKS, "design §3"
 )
 
-FOUNDATION = "foundation"
-"""Name of the chart that holds a cluster's queues, flavors and topology."""
 
 _MODELS = "`gangform profiles` lists the models"
 _HARDWARE = "`gangform profiles` lists the hardware"
@@ -50,13 +42,6 @@ def check_references(
     yield from _profiles(clusters, servings, library)
     known = list(named_pieces(list(clusters)))
     for serving in servings:
-        if serving.value.get("name") == FOUNDATION:
-            yield Finding(
-                code=NAME_RESERVED,
-                at=InputPath((*serving.path, "name")),
-                what=f"`{FOUNDATION}` is the name of the chart with the cluster's queues, flavors and topology",
-                fix="call the serving after its model",
-            )
         wanted = serving.value.get("clusters")
         if isinstance(wanted, list) and complete:
             yield from _clusters(serving, wanted, known)

@@ -13,9 +13,12 @@ from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_v
 from pydantic_core import PydanticCustomError
 
 from gangform.apis.versions import Release
-from gangform.inputs.base import Count, LabelKey, Model, Name, Natural, ObjectName
+from gangform.inputs.base import Count, LabelKey, LabelValue, Model, Name, Natural, ObjectName
 from gangform.inputs.model import ModelProfile
 from gangform.units import Bytes, BytesPerSecond, Millicores, Seconds
+
+FOUNDATION = "foundation"
+"""Name of the chart with a cluster's queues, flavors and topology; no serving may be called so."""
 
 Object = dict[str, JsonValue]
 """A piece of a Kubernetes object, passed through as written."""
@@ -62,7 +65,7 @@ class Engine(Model):
     name: Name = "vllm"
     version: Version
     """Decides flags, probes and memory. Required also with an image of your own."""
-    image: str | None = None
+    image: str | None = Field(default=None, min_length=1)
     """Image with tag or digest; `None` means the engine's published image of that version."""
     args: tuple[str, ...] = Field(default=(), strict=False)
     """Passed through verbatim after ours; not read by the plan."""
@@ -196,6 +199,16 @@ class Weights(Model):
                     "source {source} needs `{name}`",
                     {"source": self.source, "name": name},
                 )
+        path = self.path or ""
+        if ".." in path.split("/") or (self.source == "nodePath" and not path.startswith("/")):
+            raise PydanticCustomError(
+                "path-refused",
+                "`{path}` is refused by the pod API: {rule}",
+                {
+                    "path": path,
+                    "rule": "no part is `..`, and a folder on the node begins with `/`",
+                },
+            )
         for name in sorted(named - set(allowed)):
             if getattr(self, name) is not None:
                 raise PydanticCustomError(
@@ -250,10 +263,10 @@ class Pods(Model):
     sidecars: tuple[Object, ...] = Field(default=(), strict=False)
     """Further containers beside the engine."""
     tolerations: tuple[Object, ...] = Field(default=(), strict=False)
-    node_selector: dict[str, str] = Field(default_factory=dict)
+    node_selector: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     affinity: Object | None = None
-    labels: dict[str, str] = Field(default_factory=dict)
-    annotations: dict[str, str] = Field(default_factory=dict)
+    labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
+    annotations: dict[LabelKey, str] = Field(default_factory=dict)
     env: tuple[Object, ...] = Field(default=(), strict=False)
     """Further variables of the engine's container."""
     volumes: tuple[Object, ...] = Field(default=(), strict=False)
@@ -327,6 +340,17 @@ class Serving(Model):
     allow_unverified: bool = False
     """Accept fields that only a third party vouches for."""
     patches: tuple[Patch, ...] = Field(default=(), strict=False)
+
+    @field_validator("name")
+    @classmethod
+    def _not_the_foundation(cls, value: str) -> str:
+        if value == FOUNDATION:
+            raise PydanticCustomError(
+                "name-reserved",
+                "`{value}` is the name of the chart with the cluster's queues, flavors and topology",
+                {"value": value},
+            )
+        return value
 
     @field_validator("restart_policy", mode="before")
     @classmethod

@@ -162,7 +162,9 @@ def tokens(available: int, per_token: int, block: int) -> int:
     "ceil(context in whole blocks x bytes a token / decodeContext) - available",
     source="engines §6.2",
 )
-def short(available: int, per_token: int, *, context: int, block: int, decode_context: int) -> Bytes:
+def short(
+    available: int, per_token: int, *, context: int, block: int, decode_context: int
+) -> Bytes:
     """What one request at full context lacks."""
     whole = -(-context // block) * block
     return Bytes(-(-whole * per_token // decode_context) - available)

@@ -201,6 +201,10 @@ class _Composer:
         watch = monitoring.derive(serving, self.cluster, self.startup, self.table)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [text for stamp in stamped for text in stamp.remarks]
+        if serving.spread is not None and self.form.can.runs_groups:
+            remarks.append(
+                f"no backend spreads groups over {serving.spread}: the pool says how many one domain may take at worst"
+            )
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
         platform = beside.platform(serving, self.cluster, self.form, staged=self.apart)
         needs = [need for stamp in stamped for need in stamp.prerequisites]
@@ -303,9 +307,10 @@ class _Composer:
         serving, split, at = self.serving, self.split, self.at
         yield from shape.check(serving, split, self.found.hardware, at)
         yield from self.found.engine.check(self.ask)
-        yield from memory.check(
-            self.memory, fit=serving.fit, concurrency=serving.concurrency, shape=split, at=at
-        )
+        if serving.parallelism != "auto":
+            yield from memory.check(
+                self.memory, fit=serving.fit, concurrency=serving.concurrency, shape=split, at=at
+            )
         yield from identity.check(
             max((w.role.identity for w in workloads), key=lambda i: len(i.name)), at
         )
@@ -341,9 +346,9 @@ class _Composer:
         yield from scaling.check(
             serving, policy=self.policy, form=self.form, cluster=self.cluster, at=at
         )
-        for workload in workloads:
-            for role in workload.roles:
-                yield from self.found.admission.check(role.demand, self.cluster)
+        # Where each group is a workload of its own, they differ in the name alone.
+        for role in workloads[0].roles:
+            yield from self.found.admission.check(role.demand, self.cluster)
         if self.form.can.runs_groups and self.lws is None:
             yield Finding(
                 code=NEEDS_LWS,

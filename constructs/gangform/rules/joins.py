@@ -112,6 +112,12 @@ def asked(documents: Documents, pod: PodView) -> Mapping[str, Fraction]:
     return known[key]
 
 
+def resources_of(container: Manifest) -> Manifest:
+    """The names of the resources that a container names."""
+    resources = mapping(container, "resources")
+    return {**mapping(resources, "limits"), **mapping(resources, "requests")}
+
+
 def gpus(documents: Documents, pod: PodView) -> int:
     """GPUs that one pod asks for."""
     return int(asked(documents, pod).get(GPU, Fraction(0)))

@@ -7,8 +7,7 @@ same registry serves synth, the constructs and lint, so that a rule judges what 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Final, Literal, TypeVar
@@ -23,6 +22,8 @@ from gangform.inputs.cluster import Cluster
 Scope = Literal["document", "cluster"]
 T = TypeVar("T")
 
+EVERY_KIND: Final = ("*",)
+"""For a rule about what every object has."""
 WORKLOADS: Final = tuple(FORMS)
 """Every kind that runs groups: where rules about groups and pods start."""
 
@@ -82,6 +83,10 @@ class Rule:
             return False
         return all(context.offers(need) for need in self.needs)
 
+    def subjects(self, documents: Documents) -> Sequence[Document]:
+        """The documents that it is called for."""
+        return documents.all if self.kinds == EVERY_KIND else documents.of(*self.kinds)
+
     def __call__(
         self, subject: Document, documents: Documents, context: Context
     ) -> Iterator[Finding]:
@@ -101,8 +106,10 @@ RULES: dict[str, Rule] = {}
 """Every rule registered so far, by the id of its code. Complete after `load`."""
 
 MODULES: Final = (
+    "metadata",
     "references",
     "pods",
+    "probes",
     "groups",
     "rollouts",
     "traffic",
@@ -160,14 +167,9 @@ def load() -> Mapping[str, Rule]:
 
 def judge(documents: Documents, context: Context) -> list[Finding]:
     """Run every rule that applies; sorted, without duplicates."""
-    by_kind: defaultdict[str, list[Rule]] = defaultdict(list)
+    found: list[Finding] = []
     for each in load().values():
         if each.applies(context):
-            for kind in each.kinds:
-                by_kind[kind].append(each)
-    found: list[Finding] = []
-    for kind, rules in by_kind.items():
-        for document in documents.of(kind):
-            for each in rules:
+            for document in each.subjects(documents):
                 found.extend(each(document, documents, context))
     return list(ordered(found))

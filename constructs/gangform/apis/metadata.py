@@ -1,0 +1,66 @@
+"""What the API server refuses in the metadata of any object, pod templates included: keys and values that are none.
+
+Sources: validation of ObjectMeta in apimachinery (`IsQualifiedName`, `IsValidLabelValue`), the same for every kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from gangform.documents.document import Node, dig
+from gangform.findings import Path
+
+_SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+_NAME = re.compile(r"^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")
+
+Refusal = tuple[Path, str, str]
+"""Path below the metadata, what is wrong, what to write instead."""
+
+
+def is_key(key: str) -> bool:
+    """Whether a text is a label or annotation key: an optional DNS prefix and a name of at most 63 characters."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and (not _SUBDOMAIN.match(prefix) or len(prefix) > 253):
+        return False
+    return bool(_NAME.match(name))
+
+
+def is_label_value(value: str) -> bool:
+    """Whether a text can be the value of a label: empty, or at most 63 characters of a name."""
+    return not value or bool(_NAME.match(value))
+
+
+def refusals(metadata: Node | None) -> Iterator[Refusal]:
+    """What is wrong with labels and annotations."""
+    for field in ("labels", "annotations"):
+        entries = dig(metadata, field)
+        if not isinstance(entries, Mapping):
+            continue
+        for key, value in entries.items():
+            yield from _entry(field, key, value)
+
+
+def label_refusals(entries: Node | None) -> Iterator[Refusal]:
+    """The same for a map of labels that stands elsewhere: a node selector."""
+    if isinstance(entries, Mapping):
+        for key, value in entries.items():
+            yield from _entry("labels", key, value)
+
+
+def _entry(field: str, key: str, value: Node) -> Iterator[Refusal]:
+    at: Path = (field, key)
+    if not is_key(key):
+        yield (
+            at,
+            f"`{key}` is no key: a name of at most 63 characters, after an optional DNS prefix",
+            "rename it",
+        )
+    if not isinstance(value, str):
+        yield at, f"the value of `{key}` is no text", f'write "{value}" with quotes'
+    elif field == "labels" and not is_label_value(value):
+        yield (
+            at,
+            f"`{value}` is no value of a label: at most 63 letters, digits, dashes, dots and underscores",
+            "shorten it or replace what is not allowed",
+        )

@@ -1,0 +1,33 @@
+"""Labels and annotations that the API server would refuse, on objects and on the pods of their templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gangform.apis.metadata import label_refusals, refusals
+from gangform.apis.views import Documents
+from gangform.documents.document import Document, dig, mapping
+from gangform.findings import Severity, declare
+from gangform.rules.joins import groups_of, templates
+from gangform.rules.rule import EVERY_KIND, Context, Fault, rule
+
+REFUSED = declare(
+    "metadata-refused",
+    "The API server refuses a key or value among labels and annotations",
+    Severity.BREAKS,
+    "apimachinery: validation of ObjectMeta",
+)
+
+
+@rule(REFUSED, kinds=EVERY_KIND)
+def metadata_refused(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+    """Keys are qualified names, values are texts, and those of labels are short."""
+    for path, what, fix in refusals(dig(subject.manifest, "metadata")):
+        yield Fault(path=("metadata", *path), what=what, fix=fix)
+    for group in groups_of(documents, subject):
+        for pod in templates(group):
+            template = mapping(subject.manifest, *pod.path)
+            for path, what, fix in refusals(dig(template, "metadata")):
+                yield Fault(path=(*pod.path, "metadata", *path), what=what, fix=fix)
+            for path, what, fix in label_refusals(dig(pod.spec, "nodeSelector")):
+                yield Fault(path=(*pod.path, "spec", "nodeSelector", path[-1]), what=what, fix=fix)

@@ -1,0 +1,25 @@
+"""Labels and annotations that the API server would refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Make = Callable[..., dict[str, Any]]
+Check = Callable[..., None]
+
+
+def test_keys_and_values_are_those_of_metadata(make: Make, refused: Check, accepted: Check) -> None:
+    labels = "spec>template>metadata>labels"
+    refused(
+        "metadata-refused",
+        "metadata.labels[a b]",
+        make("deployment", {"metadata>labels": {"a b": "c"}}),
+    )
+    refused("metadata-refused", "labels.x", make("deployment", {labels: {"x": "y" * 64}}))
+    refused("metadata-refused", "annotations.a", make("set", {"metadata>annotations": {"a": 1}}))
+    refused(
+        "metadata-refused", "nodeSelector.x", make("set", {"L>spec>nodeSelector": {"x": "y z"}})
+    )
+    fine = {"metadata>annotations": {"example.com/note": "anything, at any length"}}
+    accepted("metadata-refused", make("set"), make("set", fine), make("deployment"))
