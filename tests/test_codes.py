@@ -8,9 +8,13 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 import gangform
 from gangform.findings import CODES, Severity
+from gangform.inputs.cluster import Pool
+from gangform.inputs.model import Attention
+from gangform.inputs.translate import translate
 
 TESTS = Path(__file__).parent
 SOURCE = Path(gangform.__file__).parent
@@ -52,8 +56,33 @@ def test_every_code_is_spoken_of_in_a_test() -> None:
     for path in SOURCE.rglob("*.py"):
         for constant, id in DECLARED.findall(path.read_text("utf-8")):
             constants.setdefault(id, set()).add(constant)
-    texts = [path.read_text("utf-8") for path in TESTS.rglob("*.py") if path != Path(__file__)]
+    texts = [path.read_text("utf-8") for path in TESTS.rglob("*.py")]
     spoken = set(re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)+", "\n".join(texts)))
     words = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", "\n".join(texts)))
     missing = [id for id in ALL if id not in spoken and not constants.get(id, set()) & words]
     assert missing == [], f"no test speaks of {', '.join(missing)}"
+
+
+# ── codes of inputs that a keyword argument raises too ───────────────────────────────────────────
+
+
+def test_an_attention_without_its_figures_is_attention_incomplete() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Attention(kind="mla", heads=8)
+    assert [error["type"] for error in caught.value.errors()] == ["attention-incomplete"]
+    assert Attention(kind="mla", heads=8, latent=576).latent == 576
+
+
+def test_a_level_that_stands_twice_is_levels_order() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Pool(hardware="a", levels=("b", "b"))
+    assert [error["type"] for error in caught.value.errors()] == ["levels-order"]
+    assert Pool(hardware="a", levels=("b", "c")).levels == ("b", "c")
+
+
+def test_an_error_of_an_unknown_kind_is_input_invalid() -> None:
+    error = ValidationError.from_exception_data(
+        "Pool", [{"type": "recursion_loop", "loc": ("hardware",), "input": "a"}]
+    )
+    (found,) = translate(error, Pool, {"hardware": "a"}, lambda path: path)
+    assert found.code.id == "input-invalid"

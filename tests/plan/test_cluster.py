@@ -193,3 +193,19 @@ def test_an_inventory_says_whether_both_find_room(
 ) -> None:
     plan = together(*surging(SURGE, SURGE), on=make_cluster(pool={"nodes": nodes}))
     assert ("surges-compete" in codes(plan.findings)) == compete
+
+
+# ── backends together ────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_mixture_of_backends_is_checked_over_the_whole_cluster(
+    together: Together, make_cluster: MakeCluster, codes: Codes
+) -> None:
+    on = make_cluster(lws_scheduler_provider="volcano")
+    (found,) = together({"backend": "kueue"}, on=on).findings
+    assert found.code.id == "provider-makes-groups-all-the-same"
+    assert not found.breaks
+    off = make_cluster(lws_scheduler_provider="none")
+    assert codes(together({"backend": "kueue"}, on=off).findings) == []
+    shared = together({"name": "a", "backend": "kueue"}, {"name": "b", "backend": "none"})
+    assert codes(shared.findings) == ["backends-share-pool"] * 2

@@ -77,7 +77,9 @@ def test_every_formula_says_what_it_is_and_where_it_is_from() -> None:
 def test_a_plan_leaves_its_derivation_in_the_ledger(make_plan: MakePlan) -> None:
     with recording() as ledger:
         plan = make_plan(groups=3)
-    results = {one.formula.name: one.result for one in ledger if one.formula.module == "plan.rollout"}
+    results = {
+        one.formula.name: one.result for one in ledger if one.formula.module == "plan.rollout"
+    }
     assert results["max_surge"] == plan.lead.rollout.max_surge == 0
     assert results["floor"] == plan.lead.rollout.floor == 2
     assert rollout.floor(3, 1) == 2

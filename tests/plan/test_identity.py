@@ -133,9 +133,7 @@ def test_a_name_at_the_bound_is_accepted_and_one_longer_is_not(
     (found,) = identity.check(names(make_serving(name="a" * 51)), ("servings", "a"))
     assert codes([found]) == ["name-too-long"]
     assert found.at.path == ("servings", "a", "name")
-    assert found.what.endswith(
-        "has 51 characters; with groups up to index 3 at most 50 work"
-    )
+    assert found.what.endswith("has 51 characters; with groups up to index 3 at most 50 work")
     assert found.seen == {"length": "51", "longest": "50"}
 
 
@@ -177,9 +175,7 @@ def test_kueues_own_bound_is_for_sets_only(
     long = "a" * 45
     assert "name-too-long" in codes(make_plan(on=old, backend="kueue", name=long).findings)
     assert "name-too-long" not in codes(make_plan(on=old, backend="none", name=long).findings)
-    one = make_plan(
-        on=old, backend="kueue", name=long, parallelism=Parallelism(tensor=8)
-    )
+    one = make_plan(on=old, backend="kueue", name=long, parallelism=Parallelism(tensor=8))
     assert "name-too-long" not in codes(one.findings)
 
 

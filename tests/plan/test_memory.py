@@ -139,9 +139,7 @@ def test_tokens_come_in_whole_blocks(available: int, per_token: int, found: int)
 def test_what_lacks_is_counted_in_whole_blocks_and_shared_by_context_ranks(
     context: int, decode_context: int, lacks: int
 ) -> None:
-    found = memory.short(
-        1000, 10, context=context, block=16, decode_context=decode_context
-    )
+    found = memory.short(1000, 10, context=context, block=16, decode_context=decode_context)
     assert found == lacks
 
 
@@ -340,9 +338,7 @@ def checked(
     plan: MemoryPlan, *, fit: Fit | None = None, concurrency: int | None = None, **shape: Any
 ) -> list[Finding]:
     return list(
-        memory.check(
-            plan, fit=fit or Fit(), concurrency=concurrency, shape=split(**shape), at=AT
-        )
+        memory.check(plan, fit=fit or Fit(), concurrency=concurrency, shape=split(**shape), at=AT)
     )
 
 
@@ -365,9 +361,7 @@ def test_what_does_not_fit_is_refused_with_the_arithmetic(
         "80.0 GiB visible x 0.9 = 72.0 GiB; less 65.5 GiB weights and 6.0 GiB overhead leaves "
         "512.0 MiB; one request of 32768 tokens needs 2.0 GiB: short by 1.5 GiB"
     )
-    assert found.fix.startswith(
-        "use more pipeline stages than 2, or a context of at most 8192;"
-    )
+    assert found.fix.startswith("use more pipeline stages than 2, or a context of at most 8192;")
     assert found.seen["longest"] == "8192"
     assert found.seen["short"] == str(3 * GIB // 2)
 
@@ -432,9 +426,7 @@ def test_one_request_fits_exactly_when_its_tokens_do(
     available: int, per_token: int, context: int, block: int, ranks: int
 ) -> None:
     """Tokens and shortage are two readings of one figure, where the ranks share whole blocks."""
-    lacks = memory.short(
-        available, per_token, context=context, block=block, decode_context=ranks
-    )
+    lacks = memory.short(available, per_token, context=context, block=block, decode_context=ranks)
     held = memory.tokens(available, per_token, block) * ranks
     if held >= context:
         assert lacks <= 0

@@ -51,7 +51,9 @@ def only(plan: ClusterPlan, *ids: str) -> list[Finding]:
     return [finding for finding in plan.findings if finding.code.id in ids]
 
 
-@pytest.mark.parametrize(("pods", "per_node", "nodes"), [(4, 1, 4), (4, 2, 2), (5, 2, 3), (0, 2, 0)])
+@pytest.mark.parametrize(
+    ("pods", "per_node", "nodes"), [(4, 1, 4), (4, 2, 2), (5, 2, 3), (0, 2, 0)]
+)
 def test_pods_fill_nodes_to_the_last(pods: int, per_node: int, nodes: int) -> None:
     assert placement.needed(pods, per_node) == nodes
 

@@ -79,7 +79,12 @@ def test_declared_resources_win(make_plan: MakePlan) -> None:
 @pytest.mark.parametrize(("split", "gib"), [(Parallelism(tensor=8, pipeline=2), 16), (FOUR, 8)])
 def test_shared_memory_is_two_gib_a_gpu(make_plan: MakePlan, split: Parallelism, gib: int) -> None:
     shm = make_plan(parallelism=split).lead.pods.volumes[0]
-    assert (shm.name, shm.kind, shm.mount, shm.size) == ("shm", "memory", "/dev/shm", Bytes.gib(gib))
+    assert (shm.name, shm.kind, shm.mount, shm.size) == (
+        "shm",
+        "memory",
+        "/dev/shm",
+        Bytes.gib(gib),
+    )
 
 
 @pytest.mark.parametrize(("tensor", "count"), [(8, 8), (4, 4), (3, 3), (1, 1)])

@@ -51,7 +51,9 @@ LONE = policy(surge_finishes=False, surges=False, one_workload_per_group=True)
 
 @pytest.fixture
 def roll(make_serving: MakeServing) -> Roll:
-    def plan(groups: int = 4, *, under: Policy = FREE, form: Any = SET, **asked: Any) -> RolloutPlan:
+    def plan(
+        groups: int = 4, *, under: Policy = FREE, form: Any = SET, **asked: Any
+    ) -> RolloutPlan:
         serving = make_serving(groups=groups, rollout=Rollout(**asked))
         return rollout.derive(
             serving,
@@ -79,7 +81,9 @@ def faults(make_serving: MakeServing) -> Faults:
         **asked: Any,
     ) -> list[Finding]:
         serving = make_serving(
-            groups=groups, rollout=Rollout(**asked), **({"autoscaling": autoscaling} if autoscaling else {})
+            groups=groups,
+            rollout=Rollout(**asked),
+            **({"autoscaling": autoscaling} if autoscaling else {}),
         )
         plan = rollout.derive(
             serving,
@@ -151,8 +155,16 @@ def test_what_is_derived_always_moves(spare: int, finishes: bool) -> None:
     ("under", "asked", "reason"),
     [
         (FREE, {}, "no spare group is declared, so one group after another is replaced in place"),
-        (FREE, {"spare_groups": 1}, "a spare group is declared, so a new group comes up before an old one goes"),
-        (KUEUE, {"spare_groups": 1}, "a spare group is declared, but under this backend a surge does not finish"),
+        (
+            FREE,
+            {"spare_groups": 1},
+            "a spare group is declared, so a new group comes up before an old one goes",
+        ),
+        (
+            KUEUE,
+            {"spare_groups": 1},
+            "a spare group is declared, but under this backend a surge does not finish",
+        ),
         (FREE, {"max_surge": 0}, "as declared"),
         (KUEUE, {"max_unavailable": 1}, "as declared"),
     ],
@@ -220,7 +232,10 @@ def stepping(replicas: int, surge: int, unavailable: int, order: list[int]) -> t
                 break
             tail += 1
         broken = sum(not ready[n] for n in range(len(ready) - tail))
-        partition = min(partition, max(0, len(ready) - tail - max(0, unavailable + len(ready) - replicas - broken)))
+        partition = min(
+            partition,
+            max(0, len(ready) - tail - max(0, unavailable + len(ready) - replicas - broken)),
+        )
         for index in reversed(range(partition, min(replicas, len(ready)))):
             if not new[index]:
                 new[index], ready[index] = True, False

@@ -96,9 +96,7 @@ def test_groups_are_one_set_or_a_set_each(make_plan: MakePlan) -> None:
     apart = make_plan(groups=3, backend="volcano-podgroup")
     assert [one.name for one in apart.workloads] == ["llm-0", "llm-1", "llm-2"]
     assert [one.role.replicas for one in apart.workloads] == [1, 1, 1]
-    single = make_plan(
-        groups=3, backend="volcano-podgroup", parallelism=Parallelism(tensor=8)
-    )
+    single = make_plan(groups=3, backend="volcano-podgroup", parallelism=Parallelism(tensor=8))
     assert [(one.name, one.role.replicas) for one in single.workloads] == [("llm", 3)]
 
 
@@ -243,9 +241,15 @@ def wild(draw: st.DrawFn) -> dict[str, Any]:
             )
         ),
         "cold_start": draw(st.one_of(maybe, st.integers(0, 10**9).map(Seconds))),
-        "fit": draw(st.builds(Fit, accepted=st.sampled_from([None, "x"]), available_kv=st.one_of(maybe, sizes))),
+        "fit": draw(
+            st.builds(
+                Fit, accepted=st.sampled_from([None, "x"]), available_kv=st.one_of(maybe, sizes)
+            )
+        ),
         "topology": draw(
-            st.sampled_from([None, TopologyRequest(level=RACK), TopologyRequest(level="x", mode="preferred")])
+            st.sampled_from(
+                [None, TopologyRequest(level=RACK), TopologyRequest(level="x", mode="preferred")]
+            )
         ),
         "spread": draw(st.sampled_from([None, BLOCK, "x"])),
         "engine": draw(

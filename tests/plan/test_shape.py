@@ -160,4 +160,6 @@ def test_tensor_groups_that_straddle_two_nodes_are_refused(
     assert found.fix == "use tensor 4 and more pipeline stages"
     inside = make_hardware(nvlink_gpus=72)
     assert faults(straddling, inside) == []
-    assert faults(make_serving(parallelism=Parallelism(tensor=4, pipeline=6)), make_hardware()) == []
+    assert (
+        faults(make_serving(parallelism=Parallelism(tensor=4, pipeline=6)), make_hardware()) == []
+    )

@@ -25,10 +25,10 @@ TWO, FOUR = BytesPerSecond(2 * 2**30), BytesPerSecond(4 * 2**30)
 
 
 @pytest.fixture
-def start(
-    make_serving: MakeServing, make_hardware: MakeHardware, make_model: MakeModel
-) -> Start:
-    def plan(checkpoint: int = 800, node: dict[str, Any] | None = None, **asked: Any) -> StartupPlan:
+def start(make_serving: MakeServing, make_hardware: MakeHardware, make_model: MakeModel) -> Start:
+    def plan(
+        checkpoint: int = 800, node: dict[str, Any] | None = None, **asked: Any
+    ) -> StartupPlan:
         return startup.derive(
             make_serving(**asked),
             make_model(checkpoint=Bytes.gib(checkpoint)),
@@ -94,9 +94,7 @@ def test_the_worst_is_rounded_up_to_a_whole_second(expected: int, worst: int) ->
 
 
 @settings(deadline=None)
-@given(
-    size=st.integers(0, 2**50), bandwidth=st.integers(1, 2**40), floor=st.integers(0, 10**5)
-)
+@given(size=st.integers(0, 2**50), bandwidth=st.integers(1, 2**40), floor=st.integers(0, 10**5))
 def test_every_time_limit_waits_for_the_worst_start(size: int, bandwidth: int, floor: int) -> None:
     loading = startup.load(Bytes(size), BytesPerSecond(bandwidth))
     assert loading * bandwidth >= size > (loading - 1) * bandwidth

@@ -119,9 +119,7 @@ def test_a_claim_per_pod_is_made_by_the_set_or_lives_with_the_pod(
         cache_home="/cache",
         token=None,
         volumes=(
-            Volume(
-                name="cache", kind=kind, mount="/cache", size=Bytes.gib(110), reference="nvme"
-            ),
+            Volume(name="cache", kind=kind, mount="/cache", size=Bytes.gib(110), reference="nvme"),
         ),
         on_pod_storage=Bytes(0),
     )
