@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 Standing = Literal["exported", "configured", "missing", "unknown"]
@@ -191,15 +192,16 @@ def instead(name: str) -> str:
     return _ENGINE_PREFIX + "num_requests_waiting"
 
 
-def names(expression: str) -> Iterator[str]:
-    """The series names in a PromQL expression that carry a prefix we know; texts in quotes are left out."""
-    seen: set[str] = set()
+@lru_cache(maxsize=1024)
+def names(expression: str) -> tuple[str, ...]:
+    """The series names in a PromQL expression that carry a prefix we know, each once; quoted texts are left out."""
+    found_names: dict[str, None] = {}
     for found in _NAME.finditer(_TEXT.sub('""', expression)):
         name = found[1]
         known = name in KUBE_STATE_METRICS or name in CONFIGURED or name in INVENTED
-        if (known or name.startswith((_SETS_PREFIX, _ENGINE_PREFIX))) and name not in seen:
-            seen.add(name)
-            yield name
+        if known or name.startswith((_SETS_PREFIX, _ENGINE_PREFIX)):
+            found_names[name] = None
+    return tuple(found_names)
 
 
 def strange_labels(expression: str) -> Iterator[tuple[str, str]]:

@@ -77,13 +77,29 @@ def _made(documents: Documents) -> dict[tuple[str, str], list[str]]:
     return dict(found)
 
 
+_NO_PODS: Final = frozenset(
+    {
+        "HorizontalPodAutoscaler",
+        "PodDisruptionBudget",
+        "PodGroup",
+        "PodMonitor",
+        "PrometheusRule",
+        "Service",
+        "ServiceAccount",
+    }
+)
+"""Kinds that make no pods: nobody has to look."""
+
+
 @joined
 def _other_pods(documents: Documents) -> frozenset[str]:
     """Namespaces with pods of a kind that we cannot read: a selector may be meant for them."""
     return frozenset(
         document.key.namespace
         for document in documents.all
-        if form_of(document.kind) is None and _holds_pods(document.manifest)
+        if document.kind not in _NO_PODS
+        and form_of(document.kind) is None
+        and _holds_pods(document.manifest)
     )
 
 
