@@ -199,7 +199,9 @@ def test_a_foundation_is_for_the_sum_and_in_waves() -> None:
 
 
 def test_a_merged_patch_changes_one_object_and_is_remembered() -> None:
-    patch = Patch(kind="Service", name="llm-leader", merge={"spec": {"sessionAffinity": "ClientIP"}})
+    patch = Patch(
+        kind="Service", name="llm-leader", merge={"spec": {"sessionAffinity": "ClientIP"}}
+    )
     built = made(patches=(patch,))
     service = find(built, "Service", "llm-leader")
     assert dig(service, "spec", "sessionAffinity") == "ClientIP"
@@ -386,13 +388,19 @@ def test_the_users_fields_go_into_every_template_after_ours(split: Parallelism) 
         assert dig(spec, "imagePullSecrets") == [{"name": "pull"}]
         assert dig(spec, "securityContext") == {"fsGroup": 1000}
         assert dig(spec, "priorityClassName") == "high"
-        assert (dig(spec, "hostNetwork"), dig(spec, "dnsPolicy")) == (True, "ClusterFirstWithHostNet")
+        assert (dig(spec, "hostNetwork"), dig(spec, "dnsPolicy")) == (
+            True,
+            "ClusterFirstWithHostNet",
+        )
         assert dig(spec, "affinity") == {"nodeAffinity": {}}
         assert mapping(spec, "nodeSelector")["disk"] == "nvme"
         assert dig(spec, "initContainers", 0, "name") == "first"
         names = [dig(one, "name") for one in sequence(spec, "containers")]
         assert names == ["engine", "log"]
-        assert [dig(one, "key") for one in sequence(spec, "tolerations")] == ["nvidia.com/gpu", "team"]
+        assert [dig(one, "key") for one in sequence(spec, "tolerations")] == [
+            "nvidia.com/gpu",
+            "team",
+        ]
         assert dig(spec, "volumes", -1, "name") == "extra"
         engine = mapping(spec, "containers", 0)
         assert dig(engine, "env", -1) == {"name": "OWN", "value": "1"}

@@ -78,7 +78,10 @@ def test_what_was_said_twice_is_said_once() -> None:
         ((), ""),
         (("servings", "r1", "groups"), "servings.r1.groups"),
         (("spec", "containers", 0, "image"), "spec.containers[0].image"),
-        (("metadata", "labels", "app.kubernetes.io/name"), "metadata.labels[app.kubernetes.io/name]"),
+        (
+            ("metadata", "labels", "app.kubernetes.io/name"),
+            "metadata.labels[app.kubernetes.io/name]",
+        ),
         (("pools", "h100-8x", "node_labels"), "pools.h100-8x.node_labels"),
         ((0, "name"), "[0].name"),
         (("a", ""), "a[]"),

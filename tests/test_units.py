@@ -76,7 +76,25 @@ SPELLINGS = {
 }
 """Written → stored, as printed by `Quantity.CanonicalizeBytes` of apimachinery 0.37.2."""
 
-SUFFIXES = ("n", "u", "m", "", "k", "M", "G", "T", "P", "Ki", "Mi", "Gi", "Ti", "e0", "e3", "E2", "e+6")
+SUFFIXES = (
+    "n",
+    "u",
+    "m",
+    "",
+    "k",
+    "M",
+    "G",
+    "T",
+    "P",
+    "Ki",
+    "Mi",
+    "Gi",
+    "Ti",
+    "e0",
+    "e3",
+    "E2",
+    "e+6",
+)
 
 
 @st.composite
@@ -141,7 +159,9 @@ def test_a_quantity_is_read_exactly(text: str, value: Fraction) -> None:
     assert quantity(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "Gi", "1 Gi", "1gi", "1_000", "1,5", "-1", "1GB", "1Ki ", "٣"])
+@pytest.mark.parametrize(
+    "text", ["", "Gi", "1 Gi", "1gi", "1_000", "1,5", "-1", "1GB", "1Ki ", "٣"]
+)
 def test_what_is_no_quantity_is_refused_with_examples(text: str) -> None:
     for read in (quantity, canonical):
         with pytest.raises(UnitError) as caught:
@@ -378,9 +398,7 @@ def test_an_amount_is_spelled_in_the_unit_of_its_resource(
 @given(amounts, amounts)
 def test_resources_add_up_by_name(one: dict[str, int], other: dict[str, int]) -> None:
     total = Resources(one) + Resources(other)
-    assert dict(total) == {
-        name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}
-    }
+    assert dict(total) == {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
     assert list(total) == list({**one, **other})
     assert len(total) == len({**one, **other})
 

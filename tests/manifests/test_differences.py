@@ -48,7 +48,9 @@ def text(build: Built, backend: str = "kueue", **changes: Any) -> str:
 
 
 def difference(before: str, after: str) -> str:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", "", "", 1, "")
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), "before", "after", "", "", 1, ""
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -38,9 +38,7 @@ SOURCES: dict[str, dict[str, Any]] = {
 
 def find(built: Bundle, kind: str, name: str | None = None) -> Manifest:
     return next(
-        one.manifest
-        for one in built.documents
-        if one.kind == kind and name in (None, one.key.name)
+        one.manifest for one in built.documents if one.kind == kind and name in (None, one.key.name)
     )
 
 
@@ -81,9 +79,12 @@ def test_a_set_makes_a_claim_for_each_pod(
     build: Built, spell: Spell, golden: SnapshotAssertion
 ) -> None:
     found = mapping(find(build(**SOURCES["per_pod"]), "LeaderWorkerSet"), "spec")
-    assert spell(
-        {"volumeClaimTemplates": mapping(found, "leaderWorkerTemplate")["volumeClaimTemplates"]}
-    ) == golden
+    assert (
+        spell(
+            {"volumeClaimTemplates": mapping(found, "leaderWorkerTemplate")["volumeClaimTemplates"]}
+        )
+        == golden
+    )
 
 
 def test_a_deployments_pod_makes_its_own_claim(
@@ -162,7 +163,10 @@ def test_a_budget_keeps_every_pod_of_a_group_that_is_not_released(
 def test_an_autoscaler_moves_one_group_at_a_time(
     build: Built, spell: Spell, golden: SnapshotAssertion
 ) -> None:
-    assert spell(find(build(autoscaling=Autoscaling(min=2, max=4)), "HorizontalPodAutoscaler")) == golden
+    assert (
+        spell(find(build(autoscaling=Autoscaling(min=2, max=4)), "HorizontalPodAutoscaler"))
+        == golden
+    )
 
 
 def test_clients_and_scrapers_reach_the_serving_port_only(

@@ -63,7 +63,7 @@ def test_the_quota_is_what_all_groups_take_at_the_peak(
     pods += sum((groups + spare) for groups, stages, spare in wanted if stages == 1)
     assert plan.quota["gpu"]["nvidia.com/gpu"] == 8 * pods
     assert plan.quota["gpu"]["memory"] == 1440 * 2**30 * pods
-    assert sum((demand.total["nvidia.com/gpu"] for demand in plan.demands)) == 8 * pods
+    assert sum(demand.total["nvidia.com/gpu"] for demand in plan.demands) == 8 * pods
 
 
 def test_a_spare_group_is_counted_once_over_several_sets(together: Together) -> None:

@@ -205,7 +205,8 @@ def test_a_request_that_is_no_quantity_counts_nothing(make_plan: MakePlan) -> No
 def test_keys_of_controllers_and_of_the_plan_are_refused(
     make_plan: MakePlan, codes: Codes, field: str, key: str
 ) -> None:
-    plan = make_plan(pods=Pods(**{field: {key: "x", "example.com/own": "y"}}))
+    fields: dict[str, Any] = {field: {key: "x", "example.com/own": "y"}}
+    plan = make_plan(pods=Pods(**fields))
     assert codes(plan.findings) == ["label-owned-by-controller"]
     assert plan.findings[0].at.path == ("servings", "llm", "pods", field, key)
 
@@ -216,7 +217,7 @@ def test_keys_of_controllers_and_of_the_plan_are_refused(
 def test_a_variable_of_the_engine_or_the_controller_is_refused(
     make_plan: MakePlan, codes: Codes, name: str
 ) -> None:
-    env = ({"name": "OWN", "value": "1"}, {"name": name, "value": "1"})
+    env: Any = ({"name": "OWN", "value": "1"}, {"name": name, "value": "1"})
     plan = make_plan(pods=Pods(env=env))
     assert codes(plan.findings) == ["env-owned-by-plan"]
     assert plan.findings[0].at.path == ("servings", "llm", "pods", "env", 1)
@@ -226,11 +227,13 @@ def test_a_variable_of_the_engine_or_the_controller_is_refused(
 def test_no_other_container_is_called_like_the_engines(
     make_plan: MakePlan, codes: Codes, field: str
 ) -> None:
-    plan = make_plan(pods=Pods(**{field: ({"name": "log"}, {"name": "engine"})}))
+    fields: dict[str, Any] = {field: ({"name": "log"}, {"name": "engine"})}
+    plan = make_plan(pods=Pods(**fields))
     assert codes(plan.findings) == ["container-name-taken"]
     alias = {"init_containers": "initContainers", "sidecars": "sidecars"}[field]
     assert plan.findings[0].at.path == ("servings", "llm", "pods", alias, 1, "name")
-    assert codes(make_plan(pods=Pods(**{field: ({"name": "log"},)})).findings) == []
+    fields = {field: ({"name": "log"},)}
+    assert codes(make_plan(pods=Pods(**fields)).findings) == []
 
 
 def test_a_selector_against_the_pool_is_refused_and_the_same_value_is_not(

@@ -39,7 +39,7 @@ def faults(serving: Serving, hardware: HardwareShape) -> list[Finding]:
 def test_a_replica_fills_nodes_or_a_part_of_one(
     make_serving: MakeServing,
     make_hardware: MakeHardware,
-    split: dict[str, int],
+    split: dict[str, Any],
     node: int,
     per_pod: int,
     size: int,
@@ -120,7 +120,7 @@ def test_a_replica_over_nodes_fills_whole_ones(
     make_serving: MakeServing,
     make_hardware: MakeHardware,
     codes: Codes,
-    split: dict[str, int],
+    split: dict[str, Any],
     fix: str | None,
 ) -> None:
     found = faults(make_serving(parallelism=Parallelism(**split)), make_hardware())
