@@ -134,7 +134,6 @@ INNER = [
     ("network: {clients: [], scrapers: [{}]}", "value-empty", "clients"),
     ("engine: {version: 1}", "yaml-duplicate-key", ""),
     ("topology: [x]", "type-wrong", "topology: {level"),
-    ("allowUnverified: 1", "type-wrong", "allowUnverified: true"),
 ]
 
 

@@ -1,8 +1,8 @@
 """Releases of foreign software, and which fields exist in which of them.
 
 A row says *field → releases (holes allowed) → evidence*. A field newer than the declared release is refused, since an
-older CRD prunes it in silence (`lws §13.1`); one that only an article vouches for is refused unless the user accepts
-it unverified. A release newer than every one we know counts as the newest known.
+older CRD prunes it in silence (`lws §13.1`); one that only an article vouches for is
+not emitted at all. A release newer than every one we know counts as the newest known.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Evidence(StrEnum):
     DOCS = "docs"
     """Said by the project's documentation or release notes."""
     ARTICLE = "article"
-    """Said by a third party only: refused unless the user sets `allowUnverified`."""
+    """Said by a third party only: not emitted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,8 +337,6 @@ class Serving(Model):
     network: Network | None = None
     """`None`: no NetworkPolicy."""
     pods: Pods = Field(default_factory=Pods.model_construct)
-    allow_unverified: bool = False
-    """Accept fields that only a third party vouches for."""
     patches: tuple[Patch, ...] = Field(default=(), strict=False)
 
     @field_validator("name")
