@@ -201,7 +201,9 @@ class Api:
         if dry_run:
             body["deleteOptions"] = {"dryRun": ["All"]}
         try:
-            return self.request("POST", f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction", body)[0]
+            return self.request(
+                "POST", f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction", body
+            )[0]
         except ApiError as error:
             if error.status in (429, 500):
                 return error.status

@@ -12,7 +12,131 @@
 `podgroup`  with Volcano, that provider off, nodes of prod-volcano-topology
 
 Each yields the running `ControlPlane` and, after the test, makes it as it was: namespaces of tests and cluster-scoped
-objects of tests are gone, the nodes are the flavour's own again (`ControlPlane.reset`). A test asks for one flavour;
-tests are run flavour by flavour, so that no more than one is up. Where the programs cannot be built, every test here
+objects of tests are gone, the nodes are the flavour's own again (`ControlPlane.reset`). `plain_plane` and so on are the
+same for the whole session and without the reset, for fixtures of a wider scope. A test asks for one flavour; tests are
+run flavour by flavour, so that no more than one is up. Where the programs cannot be built, every test here
 is skipped and says why.
 """
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.cluster.binaries import Say, Unavailable
+from tests.cluster.control_plane import FLAVOURS, ControlPlane, Flavour, start
+from tests.cluster.sources import Sources, prepare
+
+from gangform.inputs.load import load_fleet
+
+FLEET = Path(__file__).parent.parent.parent / "gangform.yaml"
+
+REQUIRED = "GANGFORM_CLUSTER_TESTS"
+"""Set it to `required` and a machine that cannot run these tests fails them; otherwise they are skipped."""
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what lies here, and bring together the tests of one flavour: no more than one is up at a time."""
+    names = [flavour.name for flavour in FLAVOURS]
+
+    def turn(item: pytest.Item) -> int:
+        asked = {name.removesuffix("_plane") for name in getattr(item, "fixturenames", ())}
+        return min((names.index(name) for name in asked if name in names), default=-1)
+
+    own = [item for item in items if HERE in item.path.parents]
+    for item in own:
+        item.add_marker("cluster")
+    places = [place for place, item in enumerate(items) if HERE in item.path.parents]
+    for place, item in zip(places, sorted(own, key=turn), strict=True):
+        items[place] = item
+
+
+class Planes:
+    """The control plane that is up. The one before is stopped when another flavour is asked for."""
+
+    def __init__(self, sources: Sources, say: Say) -> None:
+        self._sources, self._say = sources, say
+        self._loaded = load_fleet(FLEET)
+        self._up: ControlPlane | None = None
+
+    def get(self, flavour: Flavour) -> ControlPlane:
+        if self._up is None or self._up.flavour != flavour:
+            self.stop()
+            cluster = next(one for one in self._loaded.fleet.clusters if one.name == flavour.cluster)
+            self._up = start(flavour, self._sources, cluster, self._loaded.library, self._say)
+        return self._up
+
+    def stop(self) -> None:
+        if self._up is not None:
+            plane, self._up = self._up, None
+            plane.stop()
+
+
+@pytest.fixture(scope="session")
+def say(pytestconfig: pytest.Config) -> Say:
+    """Print a line of progress to the terminal, past pytest's capture."""
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+
+    def print_line(line: str) -> None:
+        with capture.global_and_fixture_disabled():
+            print(f"\n{line}", end="", flush=True)
+
+    return print_line
+
+
+@pytest.fixture(scope="session")
+def sources(say: Say) -> Sources:
+    try:
+        return prepare(say)
+    except Unavailable as error:
+        if os.environ.get(REQUIRED) == "required":
+            raise
+        pytest.skip(f"no control plane: {error}")
+
+
+@pytest.fixture(scope="session")
+def planes(sources: Sources, say: Say) -> Iterator[Planes]:
+    planes = Planes(sources, say)
+    yield planes
+    planes.stop()
+
+
+def _session(flavour: Flavour) -> Callable[[Planes], ControlPlane]:
+    @pytest.fixture(scope="session", name=f"{flavour.name}_plane")
+    def plane(planes: Planes) -> ControlPlane:
+        return planes.get(flavour)
+
+    return plane
+
+
+plain_plane, kueue_plane, volcano_plane, podgroup_plane = map(_session, FLAVOURS)
+
+
+def _reset(plane: ControlPlane) -> Iterator[ControlPlane]:
+    yield plane
+    plane.reset()
+
+
+@pytest.fixture
+def plain(plain_plane: ControlPlane) -> Iterator[ControlPlane]:
+    yield from _reset(plain_plane)
+
+
+@pytest.fixture
+def kueue(kueue_plane: ControlPlane) -> Iterator[ControlPlane]:
+    yield from _reset(kueue_plane)
+
+
+@pytest.fixture
+def volcano(volcano_plane: ControlPlane) -> Iterator[ControlPlane]:
+    yield from _reset(volcano_plane)
+
+
+@pytest.fixture
+def podgroup(podgroup_plane: ControlPlane) -> Iterator[ControlPlane]:
+    yield from _reset(podgroup_plane)

@@ -45,7 +45,9 @@ class Kubectl:
         )
         return Printed(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
 
-    def __call__(self, *arguments: str, stdin: bytes | None = None, timeout: float = 120) -> Printed:
+    def __call__(
+        self, *arguments: str, stdin: bytes | None = None, timeout: float = 120
+    ) -> Printed:
         """One run that must succeed.
 
         Raises:
