@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any, ClassVar, cast
 
@@ -77,8 +76,7 @@ class Toy:
             readiness=asked,
             liveness=asked,
         )
-        worker = replace(
-            leader,
+        worker = leader._replace(
             command=("toy", "follow"),
             ports=(),
             startup=None,

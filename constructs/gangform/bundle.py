@@ -7,8 +7,10 @@ waves, rules. So rules judge what will be applied, patches included.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from difflib import get_close_matches
+from types import MappingProxyType
+from typing import NamedTuple
 
 from gangform.admission.admission import backend
 from gangform.apis import argocd, core
@@ -83,15 +85,14 @@ WORKLOADS: Mapping[str, WorkloadBuilder] = {
 """The builder of each form, by kind."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class Bundle(NamedTuple):
     """The documents of one chart, in order."""
 
     name: str
     """The file is `<name>.k8s.yaml`."""
     plan: ServingPlan | ClusterPlan
     documents: tuple[Document, ...]
-    patched: Mapping[Key, Mapping[Path, int]] = field(default_factory=dict)
+    patched: Mapping[Key, Mapping[Path, int]] = MappingProxyType({})
     """Paths that the user's patches changed: object → path → which patch."""
 
     def to_yaml(self) -> bytes:
@@ -309,12 +310,12 @@ def _translate(finding: Finding, owners: Mapping[Key, Bundle]) -> Finding:
         for path, index in each.patched.get(key, {}).items():
             if path[: len(at.path)] == at.path or at.path[: len(path)] == path:
                 assert isinstance(each.plan, ServingPlan)
-                return replace(finding, at=InputPath((*each.plan.at, "patches", index)))
+                return finding._replace(at=InputPath((*each.plan.at, "patches", index)))
         if isinstance(each.plan, ServingPlan) and (place := _extension(each.plan, at.path)):
-            return replace(finding, at=InputPath(place))
+            return finding._replace(at=InputPath(place))
     if finding.breaks:
-        return replace(
-            finding, fix=f"{finding.fix}; nothing in the inputs says so: a fault in gangform"
+        return finding._replace(
+            fix=f"{finding.fix}; nothing in the inputs says so: a fault in gangform"
         )
     return finding
 

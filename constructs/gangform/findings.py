@@ -12,8 +12,8 @@ raises it, and `CODES` makes the documented table.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 Path = tuple[str | int, ...]
@@ -36,8 +36,7 @@ class Severity(StrEnum):
         return {"breaks": "error", "degrades": "warning", "style": "note"}[self.value]
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """A kind of fault. Declared beside the check that raises it; its id never changes."""
 
     id: str
@@ -80,8 +79,7 @@ class DocumentPath(NamedTuple):
     path: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """One fault at one place."""
 
     code: Code
@@ -90,7 +88,7 @@ class Finding:
     """The rule with both values and units. No full stop on one sentence."""
     fix: str
     """An imperative with a concrete value."""
-    seen: Mapping[str, str] = field(default_factory=dict)
+    seen: Mapping[str, str] = MappingProxyType({})
     """The values, for `-o json`."""
 
     @property
@@ -159,8 +157,7 @@ def brief(finding: Finding) -> str:
     return f"{word}[{finding.code.id}]: {finding.what}\n  --> {place}\n  fix: {finding.fix}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prerequisite:
+class Prerequisite(NamedTuple):
     """Something that must be there before a bundle works, and that no manifest of ours can make."""
 
     what: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.bundle import Bundle, bundle, foundation, judge_bundles
 from gangform.findings import Finding, InputError, ordered
@@ -15,8 +15,7 @@ SUFFIX = ".k8s.yaml"
 """What cdk8s ends the file of a chart with."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
+class Rendered(NamedTuple):
     """One file of the output."""
 
     path: str
@@ -25,8 +24,7 @@ class Rendered:
     bundle: Bundle
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Synthesis:
+class Synthesis(NamedTuple):
     """Everything that a fleet becomes, in memory."""
 
     files: tuple[Rendered, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -232,7 +231,7 @@ def test_one_pod_has_no_rendezvous_and_no_worker() -> None:
 
 
 def test_a_local_model_goes_offline() -> None:
-    local = replace(ask(), cache_home=None, token=None, model_reference="/models/r1")
+    local = ask()._replace(cache_home=None, token=None, model_reference="/models/r1")
     launch = Vllm().launch(local)
     assert launch.leader.args[0] == "/models/r1"
     assert launch.leader.env[-1] == EnvVar("HF_HUB_OFFLINE", "1")
@@ -444,7 +443,7 @@ def test_expert_parallelism_keeps_experts_whole() -> None:
 def test_data_parallel_ranks_cut_experts_too() -> None:
     two = ask(EXPERTS_1536, tensor=4, data=2, size=1)
     assert ids(two) == ["fp8-block-is-cut"]
-    assert ids(replace(two, shape=replace(two.shape, expert_parallel=True))) == []
+    assert ids(two._replace(shape=two.shape._replace(expert_parallel=True))) == []
 
 
 def test_blocks_hold_for_shared_experts_and_key_value_heads() -> None:
@@ -491,7 +490,7 @@ def test_256_experts_and_8_redundant_fit_24_ranks(args: tuple[str, ...]) -> None
     """r02-d, second."""
     request = ask(version="0.33.0", tensor=1, data=24, expert_parallel=True)
     assert ids(request) == ["experts-do-not-divide"]
-    spare = replace(request, options=request.options.model_copy(update={"args": args}))
+    spare = request._replace(options=request.options.model_copy(update={"args": args}))
     assert ids(spare) == ["engine-args-change-memory"]
 
 
@@ -581,7 +580,7 @@ def test_fp8_on_gpus_without_its_units_is_said_with_both_figures(pods: int, offe
         assert figure in found.what
     assert place(found) == "pool"
     assert ids(ask(profile)) == []
-    assert ids(replace(request, model=profile.model_copy(update={"weights": "bf16"}))) == []
+    assert ids(request._replace(model=profile.model_copy(update={"weights": "bf16"}))) == []
 
 
 def test_a_context_beyond_the_model_is_refused_unless_stretched() -> None:

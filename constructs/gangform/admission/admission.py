@@ -8,8 +8,8 @@ A new one is a module and a line in `BACKENDS`; no existing function changes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
+from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Protocol, cast
 
 from gangform.documents.document import Manifest
@@ -27,8 +27,7 @@ class Placement(NamedTuple):
     mode: Literal["required", "preferred"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(NamedTuple):
     """What the plan must respect under a backend; asked before anything is derived."""
 
     queued: bool
@@ -53,8 +52,7 @@ class Policy:
     """Whether LWS's own gang provider must be on, or off; `None`: it does not matter."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
+class Demand(NamedTuple):
     """What one workload asks of a backend."""
 
     at: Path
@@ -69,23 +67,15 @@ class Demand:
     hardware: HardwareShape
     size: int
     """Pods a group."""
-    runs_groups: bool = True
-    """Whether the workload is a set of groups; otherwise each replica is one pod of an ordinary kind."""
     groups: int
     """Most groups wanted at one time, rollouts aside."""
     extra: int
     """Groups beyond them: the larger of surge and declared spare."""
-    surge_first: bool = False
-    """Whether a rollout cannot take a group down before a surge group runs, and so never ends without room for it."""
     leader: Resources
     """Requests of a leader pod."""
     worker: Resources
     """Requests of a worker pod."""
     placement: Placement | None
-    spread: str | None = None
-    """A level over whose domains groups should be spread."""
-    exclusive: bool = False
-    """Whether the backend keeps every other group out of a group's domain."""
     priority_class: str | None
     """WorkloadPriorityClass of Kueue."""
     pod_priority: str | None
@@ -94,6 +84,14 @@ class Demand:
     worst_cold_start: Seconds
     bandwidth_declared: bool
     """Whether the cold start rests on a declared or measured bandwidth."""
+    runs_groups: bool = True
+    """Whether the workload is a set of groups; otherwise each replica is one pod of an ordinary kind."""
+    surge_first: bool = False
+    """Whether a rollout cannot take a group down before a surge group runs, and so never ends without room for it."""
+    spread: str | None = None
+    """A level over whose domains groups should be spread."""
+    exclusive: bool = False
+    """Whether the backend keeps every other group out of a group's domain."""
 
     @property
     def group(self) -> Resources:
@@ -106,16 +104,15 @@ class Demand:
         return self.group * (self.groups + self.extra)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What a backend adds to a workload."""
 
-    owner_labels: Mapping[str, str] = field(default_factory=dict)
+    owner_labels: Mapping[str, str] = MappingProxyType({})
     """On the workload's own metadata."""
-    owner_annotations: Mapping[str, str] = field(default_factory=dict)
-    pod_labels: Mapping[str, str] = field(default_factory=dict)
+    owner_annotations: Mapping[str, str] = MappingProxyType({})
+    pod_labels: Mapping[str, str] = MappingProxyType({})
     """On both pod templates, alike."""
-    pod_annotations: Mapping[str, str] = field(default_factory=dict)
+    pod_annotations: Mapping[str, str] = MappingProxyType({})
     scheduler: str | None = None
     """`schedulerName` of both templates; `None` leaves it to the cluster's default."""
     objects: tuple[Manifest, ...] = ()

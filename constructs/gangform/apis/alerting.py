@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from gangform.units import Seconds
 
@@ -30,23 +30,22 @@ AlertSeverity = Literal["critical", "warning", "info"]
 """Who hears of it, as kube-prometheus routes it: `critical` pages somebody."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alert:
+class Alert(NamedTuple):
     """One alerting rule, as data."""
 
     name: str
     """CamelCase, with a component before the fault: `ServingGroupsNotReady`. The runbook is called like it."""
     expr: str
     """PromQL; an alert fires for each series that it returns."""
-    for_: Seconds | None = None
-    """How long it must hold; `None`: one evaluation is enough, since the query looks back by itself."""
     severity: AlertSeverity
     summary: str
     """What is wrong, in one sentence without values."""
     description: str
     """Who it is, how much, and what it means, with the labels and the value of the series."""
+    for_: Seconds | None = None
+    """How long it must hold; `None`: one evaluation is enough, since the query looks back by itself."""
     runbook_url: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = MappingProxyType({})
     """Labels beside the severity. Without a label that tells servings apart, two that fire in one namespace would be
     one alert to Alertmanager, since the queries keep little more than the namespace."""
 

@@ -66,7 +66,7 @@ class DeploymentForm:
             document=document,
             path=("spec", "template"),
             role="pod",
-            count=1,
+            per_group=1,
             labels=_texts(mapping(template, "metadata", "labels")),
             varying=frozenset({POD_TEMPLATE_HASH}),
             never={},

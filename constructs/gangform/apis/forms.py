@@ -8,8 +8,7 @@ without a cluster.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 from gangform.documents.document import Document, Manifest, Node
 from gangform.findings import Path
@@ -18,8 +17,7 @@ PodRole = Literal["leader", "worker", "pod"]
 """`pod` where a kind knows no leader: every pod is one replica."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Abilities:
+class Abilities(NamedTuple):
     """What the controller of a kind can do with groups."""
 
     runs_groups: bool
@@ -36,8 +34,7 @@ class Abilities:
     """Groups stand behind StatefulSets of known names (metrics; dry runs of templates)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selectors:
+class Selectors(NamedTuple):
     """Labels that match exactly the pods meant, on the pods as the controller makes them."""
 
     leaders: Mapping[str, str]
@@ -48,8 +45,7 @@ class Selectors:
     """The pods of one group; `None` where groups have no index (Hash identity, Deployment)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rendezvous:
+class Rendezvous(NamedTuple):
     """How a container learns its place, as text for arguments: `$(LWS_LEADER_ADDRESS)` and the like."""
 
     address: str
@@ -57,15 +53,14 @@ class Rendezvous:
     size: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodView:
+class PodView(NamedTuple):
     """The pods of one role in a group set, as they will be."""
 
     document: Document
     path: Path
     """Where the pod template stands in the document."""
     role: PodRole
-    count: int
+    per_group: int
     """How many of them one group has."""
     labels: Mapping[str, str]
     """Labels with one value for all of them: the template's and the controller's."""
@@ -85,8 +80,7 @@ class PodView:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupView:
+class GroupView(NamedTuple):
     """A homogeneous set of groups in a manifest, with defaults filled in."""
 
     document: Document

@@ -147,7 +147,7 @@ class LeaderWorkerSetForm:
                 document=document,
                 path=path,
                 role=role,
-                count=count,
+                per_group=count,
                 labels={**labels, NAME: name},
                 varying=varying,
                 never=never,

@@ -8,7 +8,6 @@ not emitted at all. A release newer than every one we know counts as the newest 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -54,8 +53,7 @@ class Evidence(StrEnum):
     """Said by a third party only: not emitted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """In which releases a field, value or flag exists."""
 
     name: str
@@ -92,8 +90,7 @@ class Table:
         return self.rows[name].covers(min(release, self.newest))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Versions:
+class Versions(NamedTuple):
     """The releases a cluster runs. `None`: not installed, or not said."""
 
     kubernetes: Release

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gangform.documents.builder import Builder, nowhere
 from gangform.documents.document import Manifest
@@ -34,8 +33,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _LARGEST_INPUT, _LARGEST_MANIFESTS = 8 * 2**20, 256 * 2**20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """What a file of inputs holds. Of use only where `findings` is empty."""
 
     file: str
@@ -47,8 +45,7 @@ class Source:
     things without a path of their own are in `seen` as `line` and `column`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceDocument:
+class SourceDocument(NamedTuple):
     """One object of a stream of manifests. A broken one has findings and an empty manifest."""
 
     file: str

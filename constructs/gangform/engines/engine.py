@@ -7,7 +7,6 @@ in `ENGINES` and, where it needs any, options of its own; no existing function c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from importlib import import_module
 from typing import ClassVar, NamedTuple, Protocol, cast
@@ -23,8 +22,7 @@ from gangform.inputs.serving import Engine as EngineOptions
 from gangform.units import Bytes, Seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class Shape(NamedTuple):
     """How one replica lies on GPUs and pods."""
 
     tensor: int
@@ -56,8 +54,7 @@ class Shape:
         return self.tensor * self.data * self.prefill_context
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryTerms:
+class MemoryTerms(NamedTuple):
     """What of a GPU is neither weights nor cache, and how well that is known."""
 
     utilization: Decimal
@@ -74,8 +71,7 @@ class MemoryTerms:
     """Where the figures come from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchRequest:
+class LaunchRequest(NamedTuple):
     """Everything an engine may look at."""
 
     at: Path
@@ -126,8 +122,7 @@ class Probe(NamedTuple):
     timeout: Seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
+class Process(NamedTuple):
     """What one container runs."""
 
     command: tuple[str, ...]
@@ -142,8 +137,7 @@ class Process:
     liveness: Probe | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class Launch(NamedTuple):
     """What leader and workers run, and how they stop."""
 
     image: str
@@ -157,8 +151,7 @@ class Launch:
     """Termination grace period of every pod of the group."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineReading:
+class EngineReading(NamedTuple):
     """What a container of a manifest would do, as far as its command line says it for certain."""
 
     engine: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gangform.documents.document import Manifest, sequence, text
@@ -56,7 +55,7 @@ def read(container: Manifest) -> EngineReading | None:
         return None
     reading = _reading(given(rest), headless_counts=headless_counts)
     limit = _start_limit(container)
-    return reading if reading is None or limit is None else replace(reading, start_limit=limit)
+    return reading if reading is None or limit is None else reading._replace(start_limit=limit)
 
 
 def _start_limit(container: Manifest) -> tuple[str, int] | None:

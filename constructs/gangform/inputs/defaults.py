@@ -6,14 +6,13 @@ the bytes of the templates as they are (`design §3`, Output is an interface).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from gangform.units import Bytes, BytesPerSecond, Seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertDefaults:
+class AlertDefaults(NamedTuple):
     """How long each fault may last before somebody hears of it."""
 
     not_ready_margin: Seconds = Seconds(300)
@@ -46,8 +45,7 @@ class AlertDefaults:
     """An autoscaler has no metric: time to replace the adapter."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Defaults:
+class Defaults(NamedTuple):
     """One edition of our opinions."""
 
     edition: int

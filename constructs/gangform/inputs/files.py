@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from gangform.documents.read import Source, read_strict
@@ -82,7 +81,7 @@ def _deletes(path: Keys) -> bool:
 def unread(name: str, code: Code, what: str, fix: str, *, line: int = 1) -> Source:
     """A source that stands for a file which could not be read."""
     finding = Finding(code=code, at=InputPath(()), what=what, fix=fix, seen={"line": str(line)})
-    return replace(read_strict("unread: true", name), value={}, findings=(finding,))
+    return read_strict("unread: true", name)._replace(value={}, findings=(finding,))
 
 
 def shown(path: Path) -> str:

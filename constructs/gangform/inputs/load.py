@@ -6,8 +6,8 @@ hardware hold is read when something names it; `whole_library` asks for the rest
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -35,8 +35,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class Loaded(NamedTuple):
     """A fleet, what its references may name, and where everything was written."""
 
     fleet: Fleet

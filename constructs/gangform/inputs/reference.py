@@ -9,11 +9,10 @@ import ast
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -47,8 +46,7 @@ _KINDS: Mapping[str, type[BaseModel]] = {
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldDoc:
+class FieldDoc(NamedTuple):
     """One field of the inputs, for `gangform explain`."""
 
     path: str

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal, get_args, get_origin
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -54,15 +54,14 @@ _UNITS = {"unit-missing", "not-a-quantity"}
 _TYPES = _OBJECT | _LIST | _NUMBER | {"string_type", "bool_type", "literal_error"} | _UNITS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fault:
+class _Fault(NamedTuple):
     """One error of pydantic at the place where it was written."""
 
     type: str
     path: Path
     value: Any
     text: str
-    context: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = MappingProxyType({})
     union: Path | None = None
     """The place of the union whose branch it comes from."""
     key: bool = False

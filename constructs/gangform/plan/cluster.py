@@ -7,8 +7,8 @@ a set whose pods have the names of another's leaders.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from gangform.admission.admission import Demand, backend
 from gangform.admission.mixture import Use, mixture_faults
@@ -39,8 +39,7 @@ SURGES_COMPETE = declare(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterPlan:
+class ClusterPlan(NamedTuple):
     """One cluster with everything that runs on it."""
 
     cluster: Cluster

@@ -9,7 +9,7 @@ group of S and blocks for ever (`lab E3`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.apis.forms import Form
 from gangform.findings import Finding, InputPath, Path, Severity, declare
@@ -48,8 +48,7 @@ LEADER_READY_HOLE = declare(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class Budget(NamedTuple):
     """One PodDisruptionBudget."""
 
     name: str
@@ -59,8 +58,7 @@ class Budget:
     max_unavailable: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DisruptionPlan:
+class DisruptionPlan(NamedTuple):
     """The budgets of a serving, and what they mean."""
 
     budgets: tuple[Budget, ...]

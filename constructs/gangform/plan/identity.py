@@ -7,7 +7,7 @@ called. No webhook checks this; over the bound a set may work until its next rev
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.admission.admission import Policy
 from gangform.apis.core import APP_NAME, MANAGED_BY
@@ -27,8 +27,7 @@ OWNER = "gangform"
 """Value of the managed-by label: what makes a file in `dist/` ours."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdentityPlan:
+class IdentityPlan(NamedTuple):
     """What one workload and the objects around it are called."""
 
     name: str

@@ -8,10 +8,9 @@ short by more than the band is refused.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gangform.engines.engine import MemoryTerms, Shape
 from gangform.findings import Finding, InputPath, Path, Severity, declare
@@ -49,8 +48,7 @@ ACCEPTED = declare(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class Stage(NamedTuple):
     """One pipeline stage on one of its GPUs."""
 
     layers: int
@@ -65,8 +63,7 @@ class Stage:
     """What it lacks for one request at full context, rounded up; negative: what it has left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryPlan:
+class MemoryPlan(NamedTuple):
     """Memory of one GPU of each stage, and what it means for a group."""
 
     visible: Bytes

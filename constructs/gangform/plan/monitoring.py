@@ -7,7 +7,7 @@ start. What says that nothing serves does not wait for that (`observability §2`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import AlertDefaults, Defaults
@@ -17,8 +17,7 @@ from gangform.plan.startup import StartupPlan
 from gangform.units import Seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MonitoringPlan:
+class MonitoringPlan(NamedTuple):
     """What the alerts of a serving need beside its names."""
 
     enabled: bool

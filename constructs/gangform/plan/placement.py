@@ -7,7 +7,7 @@ is said beforehand, since a controller would leave it pending without a word.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.admission.admission import Demand
 from gangform.apis.core import HOSTNAME
@@ -47,8 +47,7 @@ NO_DOMAIN_FOR_EXTRA = declare(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packing:
+class Packing(NamedTuple):
     """How the groups of one workload lie in a pool."""
 
     serving: str
@@ -65,8 +64,7 @@ class Packing:
     """Groups that one domain of it takes at worst: what its loss costs. No backend spreads groups by itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolPlan:
+class PoolPlan(NamedTuple):
     """One pool, filled."""
 
     pool: str

@@ -7,10 +7,9 @@ evaluated on one of them only). A pod takes its GPU share of what the node can g
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import cast
+from typing import NamedTuple, cast
 
 from gangform.apis import kueue, leaderworkerset, volcano
 from gangform.apis.core import APP_NAME, MANAGED_BY
@@ -80,8 +79,7 @@ CONTAINER = "engine"
 SHARED_MEMORY = "/dev/shm"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class Spread(NamedTuple):
     """How replicas of one pod are spread over domains."""
 
     level: str
@@ -91,8 +89,7 @@ class Spread:
     """A replica in the wrong place serves; one that waits does not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodsPlan:
+class PodsPlan(NamedTuple):
     """What both templates share."""
 
     container: str

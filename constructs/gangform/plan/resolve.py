@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.admission.admission import BACKENDS, Admission, backend
 from gangform.engines.engine import ENGINES, Engine, engine
@@ -20,8 +20,7 @@ UNKNOWN_NAME = declare(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
+class Resolved(NamedTuple):
     """What a serving's names refer to."""
 
     model: ModelProfile

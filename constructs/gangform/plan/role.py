@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.admission.admission import Demand, Stamp
 from gangform.apis.forms import Form
@@ -11,8 +11,7 @@ from gangform.inputs.hardware import HardwareShape
 from gangform.plan import identity, memory, pods, rollout, scaling, startup
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolePlan:
+class RolePlan(NamedTuple):
     """A homogeneous set of groups: what one pair of templates is made from. One section a field."""
 
     hardware: HardwareShape
@@ -32,8 +31,7 @@ class RolePlan:
     stamp: Stamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadPlan:
+class WorkloadPlan(NamedTuple):
     """One controller object."""
 
     name: str

@@ -7,7 +7,7 @@ one is declared and the backend lets such a rollout finish. The plan never propo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.admission.admission import Policy
 from gangform.apis.forms import Form
@@ -86,8 +86,7 @@ NEVER_REPAIRS = declare(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutPlan:
+class RolloutPlan(NamedTuple):
     """An update of one workload."""
 
     max_surge: int

@@ -7,7 +7,7 @@ one group, since the scale subresource of a LeaderWorkerSet counts groups (`obse
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.admission.admission import Policy
 from gangform.apis.alerting import series_label
@@ -49,8 +49,7 @@ ONE_AT_LEAST = declare(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScalingPlan:
+class ScalingPlan(NamedTuple):
     """An autoscaler on one workload."""
 
     lowest: int

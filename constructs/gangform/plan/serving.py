@@ -7,7 +7,7 @@ user sees everything that is wrong at once. Only a name that refers to nothing s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.admission.admission import Demand, Placement, Policy
 from gangform.apis.core import HOSTNAME
@@ -45,8 +45,7 @@ NEEDS_LWS = declare(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServingPlan:
+class ServingPlan(NamedTuple):
     """What runs for one serving on one cluster."""
 
     name: str

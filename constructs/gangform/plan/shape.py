@@ -7,7 +7,7 @@ LeaderWorkerSet would only add a controller to it (A, B and C agree).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.apis.core import DeploymentForm
 from gangform.apis.forms import Form
@@ -38,8 +38,7 @@ AUTO = declare(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(NamedTuple):
     """The form that runs a serving, and why it is not another."""
 
     form: Form

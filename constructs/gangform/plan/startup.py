@@ -6,9 +6,8 @@ never capped, and generous where the read bandwidth is only assumed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gangform.inputs.defaults import Defaults
 from gangform.inputs.hardware import HardwareShape
@@ -20,8 +19,7 @@ from gangform.units import Bytes, BytesPerSecond, Seconds
 Basis = Literal["measured", "declared", "assumed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartupPlan:
+class StartupPlan(NamedTuple):
     """A cold start: pod created to leader ready."""
 
     read: Bytes

@@ -7,15 +7,14 @@ and never for traffic (`lab` summary 1).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.engines.engine import Launch
 from gangform.inputs.serving import Network
 from gangform.plan.identity import IdentityPlan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrafficPlan:
+class TrafficPlan(NamedTuple):
     """The Service, and the NetworkPolicy where one was asked for."""
 
     service: str

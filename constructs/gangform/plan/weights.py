@@ -7,9 +7,8 @@ an hour of loading, over and over.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gangform.apis.forms import Form
 from gangform.apis.leaderworkerset import FIELDS
@@ -48,8 +47,7 @@ CACHE = "/cache"
 VolumeKind = Literal["memory", "empty", "claim", "host", "ephemeral", "template"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
+class Volume(NamedTuple):
     """One volume of every pod and where it is mounted."""
 
     name: str
@@ -63,8 +61,7 @@ class Volume:
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightsPlan:
+class WeightsPlan(NamedTuple):
     """What the engine is told to load, and what is mounted for it."""
 
     reference: str

@@ -188,7 +188,7 @@ def slice_does_not_divide(
         return
     for pod in templates(group):
         size = pod.annotations.get(kueue.SLICE_SIZE, "")
-        count = pod.count if own_workers(group) is not None else group.size
+        count = pod.per_group if own_workers(group) is not None else group.size
         if not size:
             continue
         each = int(size) if size.isdecimal() and size.isascii() and len(size) < 10 else 0

@@ -83,7 +83,7 @@ def group_requests(documents: Documents, group: GroupView) -> dict[str, Fraction
     total: dict[str, Fraction] = {}
     for pod in group.pods:
         for name, value in asked(documents, pod).items():
-            total[name] = total.get(name, Fraction(0)) + value * pod.count
+            total[name] = total.get(name, Fraction(0)) + value * pod.per_group
     return total
 
 

@@ -7,8 +7,7 @@ percentage the controller expects the replicas of every owner of a matching pod,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
@@ -93,14 +92,13 @@ _FIX: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cover:
+class Cover(NamedTuple):
     """What a budget means for one set of groups."""
 
     group: GroupView
     leaders: bool
     workers: bool
-    index: str | None
+    group_index: str | None
     """The one group that it selects; `None` for all of them."""
 
 
@@ -191,7 +189,7 @@ def budget_per_group_never_met(
     """A budget of one group is a whole number of pods in minAvailable."""
     form = _form(subject)
     for cover in _covers(subject, documents) if form else ():
-        if cover.index is None or form is None:
+        if cover.group_index is None or form is None:
             continue
         name, value = form
         if name == "minAvailable" and not is_percent(value):
@@ -206,7 +204,7 @@ def budget_per_group_never_met(
             yield Fault(
                 path=_PATHS[name],
                 what=f"{name} {value} of {groups} + {size} - 1 = {expected} expected pods needs "
-                f"{desired} healthy ones, and group {cover.index} has {size}: no pod can ever be "
+                f"{desired} healthy ones, and group {cover.group_index} has {size}: no pod can ever be "
                 "evicted, broken ones included",
                 fix=f"{_FIX}; or keep every group where it is with minAvailable: {size}",
                 seen={"expected": str(expected), "desired": str(desired), "size": str(size)},
@@ -221,7 +219,7 @@ def budget_per_group_size(
     least = whole(subject.manifest, "spec", "minAvailable")
     for cover in _covers(subject, documents):
         size = cover.group.size
-        if cover.index is None or least is None or least == size:
+        if cover.group_index is None or least is None or least == size:
             continue
         yield Fault(
             path=_PATHS["minAvailable"],
@@ -243,10 +241,10 @@ def budget_per_group_scaled(
     """A set that an autoscaler changes has one budget for all groups."""
     for cover in _covers(subject, documents):
         scaler = scaler_for(documents, cover.group)
-        if cover.index is not None and scaler is not None:
+        if cover.group_index is not None and scaler is not None:
             yield Fault(
                 path=("spec", "selector"),
-                what=f"group {cover.index} of {cover.group.name} comes and goes with "
+                what=f"group {cover.group_index} of {cover.group.name} comes and goes with "
                 f"{scaler.document.key.name}, between {scaler.least} and {scaler.most} groups",
                 fix=_FIX,
             )
@@ -258,16 +256,16 @@ def budget_of_absent_group(
 ) -> Iterator[Fault]:
     """A budget of one group has its group."""
     for cover in _covers(subject, documents):
-        if cover.index is None or scaler_for(documents, cover.group) is not None:
+        if cover.group_index is None or scaler_for(documents, cover.group) is not None:
             continue
         groups = most_groups(documents, cover.group)
-        if cover.index not in map(str, range(groups)):
+        if cover.group_index not in map(str, range(groups)):
             yield Fault(
                 path=("spec", "selector"),
                 what=f"{cover.group.name} has {groups} groups, from 0; the budget is for group "
-                f"{cover.index}",
+                f"{cover.group_index}",
                 fix="remove this budget",
-                seen={"groups": str(groups), "index": cover.index},
+                seen={"groups": str(groups), "index": cover.group_index},
             )
 
 
@@ -290,7 +288,12 @@ def budget_of_leaders_only(
 
 def _whole_sets(budget: Document, documents: Documents) -> Iterator[Cover]:
     for cover in _covers(budget, documents):
-        if is_set(cover.group) and cover.group.size > 1 and cover.index is None and cover.workers:
+        if (
+            is_set(cover.group)
+            and cover.group.size > 1
+            and cover.group_index is None
+            and cover.workers
+        ):
             yield cover
 
 

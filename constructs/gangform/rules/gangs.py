@@ -115,7 +115,7 @@ def gang_counts_other_pods(
         return
     group = sets[0]
     joining = [
-        pod.count
+        pod.per_group
         for pod in group.pods
         if pod.annotations.get(volcano.GROUP_NAME) == subject.key.name
     ]

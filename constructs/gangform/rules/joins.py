@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 from typing import Final, NamedTuple
@@ -38,8 +37,7 @@ _LIMIT: Final = 100_000
 """Above this a number of groups is taken for a slip of the pen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scaler:
+class Scaler(NamedTuple):
     """An autoscaler, whichever kind it is."""
 
     document: Document

@@ -75,7 +75,7 @@ def _workers(
             leaders = form.selectors(name=group.name, app=group.name).leaders if form else {}
             yield Fault(
                 path=("spec", "selector"),
-                what=f"the headless workers of {group.name}, {workers.count} a group, are scraped "
+                what=f"the headless workers of {group.name}, {workers.per_group} a group, are scraped "
                 "beside the leaders",
                 fix="select " + ", ".join(f'{key}: "{value}"' for key, value in leaders.items()),
             )

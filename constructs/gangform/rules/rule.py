@@ -8,9 +8,9 @@ same registry serves synth, the constructs and lint, so that a rule judges what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Final, Literal, TypeVar
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from gangform.apis.versions import Versions
@@ -28,8 +28,7 @@ WORKLOADS: Final = tuple(FORMS)
 """Every kind that runs groups: where rules about groups and pods start."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class Context(NamedTuple):
     """What documents cannot say. Every field may be missing; a rule that needs one is then silent."""
 
     versions: Versions | None = None
@@ -46,8 +45,7 @@ class Context:
         return bool(value) if isinstance(value, (bool, frozenset)) else value is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(NamedTuple):
     """What a rule found, at a field of the document it started from."""
 
     path: Path
@@ -55,7 +53,7 @@ class Fault:
     """The rule with both values and units. No full stop on one sentence."""
     fix: str
     """An imperative with a concrete value."""
-    seen: Mapping[str, str] = field(default_factory=dict)
+    seen: Mapping[str, str] = MappingProxyType({})
     """The values, for `-o json`."""
     on: Document | None = None
     """Another document that the field stands in."""
@@ -64,8 +62,7 @@ class Fault:
 Check = Callable[[Document, Documents, Context], Iterator[Fault]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(NamedTuple):
     """What must hold of or between documents."""
 
     code: Code
@@ -137,7 +134,7 @@ def rule(
         if code.id in RULES:
             raise ValueError(f"`{code.id}` has a rule already")
         wanted = frozenset(needs)
-        if unknown := sorted(wanted - set(Context.__slots__)):
+        if unknown := sorted(wanted - set(Context._fields)):
             raise ValueError(f"the context has no {', '.join(unknown)}")
         made = Rule(code=code, kinds=tuple(kinds), scope=scope, needs=wanted, check=check)
         RULES[code.id] = made

@@ -124,7 +124,7 @@ def service_selects_workers(
         add = ", ".join(f'{key}: "{value}"' for key, value in only.items())
         yield Fault(
             path=("spec", "selector"),
-            what=f"the selector matches the workers of {group.name}, {workers.count} a group, beside "
+            what=f"the selector matches the workers of {group.name}, {workers.per_group} a group, beside "
             "its leaders",
             fix=f"add {add} to the selector" if add else "select a label that leaders alone carry",
         )

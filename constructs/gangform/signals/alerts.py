@@ -8,7 +8,7 @@ never guessed from names of pods. Values, names and durations are written out, s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gangform.apis.alerting import Alert, AlertSeverity
 from gangform.plan.monitoring import MonitoringPlan
@@ -59,8 +59,7 @@ def alerts(plan: ServingPlan) -> tuple[Alert, ...]:
     return tuple(writer.write())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Writer:
+class _Writer(NamedTuple):
     """Queries of a serving put beside words and waiting times."""
 
     plan: ServingPlan

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from textwrap import indent
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gangform.apis import alerting
 from gangform.units import Seconds
@@ -58,8 +57,7 @@ def boxed(text: str) -> str:
     return f"(\n{indent(text, '  ')}\n)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exporter:
+class Exporter(NamedTuple):
     """The kube-state-metrics of a cluster, seen from one namespace."""
 
     job: str
@@ -103,8 +101,7 @@ class Replicas(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupSets:
+class GroupSets(NamedTuple):
     """One LeaderWorkerSet or several, as their StatefulSets and pods show them."""
 
     exporter: Exporter
@@ -209,8 +206,7 @@ class GroupSets:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainPods:
+class PlainPods(NamedTuple):
     """A Deployment: each replica is one pod under a name that nobody knows beforehand, so only its status counts."""
 
     exporter: Exporter
