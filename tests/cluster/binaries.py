@@ -134,7 +134,7 @@ def build(folder: Path, go: Path, say: Say) -> None:
 def _build(program: Program, target: Path, go: Path) -> None:
     partial = target / f".{program.name}.partial"
     values = "".join(f" -X {key}={value}" for key, value in LINKED.get(program.module, {}).items())
-    command = [
+    command: list[str | Path] = [
         *("nice", go, "build", "-trimpath", "-buildvcs=false", f"-ldflags=-s -w{values}"),
         *("-o", partial, program.package),
     ]

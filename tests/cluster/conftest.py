@@ -67,7 +67,9 @@ class Planes:
     def get(self, flavour: Flavour) -> ControlPlane:
         if self._up is None or self._up.flavour != flavour:
             self.stop()
-            cluster = next(one for one in self._loaded.fleet.clusters if one.name == flavour.cluster)
+            cluster = next(
+                one for one in self._loaded.fleet.clusters if one.name == flavour.cluster
+            )
             self._up = start(flavour, self._sources, cluster, self._loaded.library, self._say)
         return self._up
 
@@ -81,10 +83,12 @@ class Planes:
 def say(pytestconfig: pytest.Config) -> Say:
     """Print a line of progress to the terminal, past pytest's capture."""
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    reporter = pytestconfig.pluginmanager.getplugin("terminalreporter")
 
     def print_line(line: str) -> None:
         with capture.global_and_fixture_disabled():
-            print(f"\n{line}", end="", flush=True)
+            reporter.ensure_newline()
+            reporter.write_line(line, flush=True)
 
     return print_line
 

@@ -41,7 +41,9 @@ FLAVOURS = (PLAIN, KUEUE, VOLCANO, PODGROUP)
 class ControlPlane:
     """A control plane that runs. Make one with `start`."""
 
-    def __init__(self, site: Site, flavour: Flavour, cluster: Cluster, own: Sequence[Object]) -> None:
+    def __init__(
+        self, site: Site, flavour: Flavour, cluster: Cluster, own: Sequence[Object]
+    ) -> None:
         self.flavour = flavour
         self.cluster = cluster
         """The input that the nodes were made from."""

@@ -127,8 +127,8 @@ def keep(folder: Path) -> None:
     sys.stdin.buffer.read()
     left: list[tuple[int, str]] = []
     for record in sorted((folder / "processes").glob("*"), key=os.path.getmtime, reverse=True):
-        number, time_of_start = record.read_text().split()
-        left.append((int(number), time_of_start))
+        first, time_of_start = record.read_text().split()
+        left.append((int(first), time_of_start))
     for order in (signal.SIGTERM, signal.SIGKILL):
         for number, time_of_start in left:
             if started(number) == time_of_start:

@@ -130,7 +130,7 @@ def watching(api: Api, *paths: str) -> Iterator[Watch]:
 
     Usage: `with watching(api, "/api/v1/pods", api.path(LWS, "LeaderWorkerSet")) as seen: …`.
     """
-    seen, stop = Watch(), threading.Event()
+    seen = Watch()
     listed: list[Object] = []
     versions: list[str] = []
     for path in paths:
