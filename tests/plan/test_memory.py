@@ -281,6 +281,16 @@ def test_requests_are_given_to_two_places(fill: Fill) -> None:
     assert (found.tokens, found.requests) == (50_000, Decimal("1.67"))
 
 
+def test_no_longer_context_is_offered_than_the_model_was_made_for(
+    fill: Fill, make_model: MakeModel
+) -> None:
+    found = fill(make_model(context_limit=10_007))
+    assert found.tokens > 10_007
+    assert found.longest == 10_000
+    few = fill(make_model(context_limit=10_007), fit=Fit(available_kv=Bytes(1024 * 160)))
+    assert few.longest == few.tokens == 160
+
+
 def test_a_measured_cache_stands_for_all_stages_and_has_no_error(fill: Fill) -> None:
     found = fill(fit=Fit(available_kv=Bytes(32_768 * 1024)))
     assert found.measured
