@@ -76,6 +76,13 @@ class Api:
             self.credentials.host, self.credentials.port, context=self._context, timeout=timeout
         )
 
+    def close(self) -> None:
+        """Close the kept connection of this thread; the next request makes another."""
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
+
     def request(
         self,
         method: str,
@@ -104,8 +111,7 @@ class Api:
                 break
             except (http.client.HTTPException, OSError):
                 # A kept connection may have been closed meanwhile; a new one that fails is a fault.
-                connection.close()
-                self._local.connection = None
+                self.close()
                 if attempt:
                     raise
         if response.status >= 400:

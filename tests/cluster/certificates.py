@@ -69,6 +69,7 @@ def make(folder: Path) -> Certificates:
     key = folder / "ca.key"
     _openssl(
         *("req", "-x509", *_CURVE, "-days", "30", "-subj", "/CN=gangform-tests"),
+        *("-addext", "keyUsage=critical,keyCertSign,cRLSign"),
         *("-keyout", key, "-out", made.authority),
     )
     _signed(made, key, "/CN=server", made.server, made.server_key)
@@ -79,7 +80,13 @@ def make(folder: Path) -> Certificates:
 
 def _signed(made: Certificates, authority_key: Path, subject: str, to: Path, key: Path) -> None:
     request, extensions = to.with_suffix(".csr"), to.with_suffix(".ext")
-    extensions.write_text(f"subjectAltName={NAMES}\nextendedKeyUsage=serverAuth,clientAuth\n")
+    extensions.write_text(
+        f"subjectAltName={NAMES}\n"
+        "extendedKeyUsage=serverAuth,clientAuth\n"
+        # Asked for by Python from 3.13 on.
+        "subjectKeyIdentifier=hash\n"
+        "authorityKeyIdentifier=keyid\n"
+    )
     _openssl("req", *_CURVE, "-subj", subject, "-keyout", key, "-out", request)
     _openssl(
         *("x509", "-req", "-in", request, "-CA", made.authority, "-CAkey", authority_key),

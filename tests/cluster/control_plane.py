@@ -138,6 +138,7 @@ class ControlPlane:
 
     def stop(self) -> None:
         """End what was started, and remove the folder."""
+        self.api.close()
         self.site.processes.stop_all()
 
     def _start(self) -> None:
