@@ -71,25 +71,21 @@ def canonical(text: str) -> str:
             if value % _BINARY[name] == 0:
                 return f"{value // _BINARY[name]}{name}"
         return str(value)
-    if suffix[:1] in ("e", "E") and suffix not in ("E",):
-        exponent = 0
-        while value % 1000 == 0:
-            value, exponent = value / 1000, exponent + 3
-        if value.denominator == 1:
-            return f"{value}e{exponent}" if exponent else str(value)
-        return _decimal(quantity(text))
-    return _decimal(value)
-
-
-def _decimal(value: Fraction) -> str:
+    nanos = -(-value // _SMALL["n"])
+    # Kubernetes rounds what is finer than a nano unit up.
+    value = Fraction(nanos) * _SMALL["n"]
+    if suffix[:1] in ("e", "E") and suffix != "E":
+        exponent = next(
+            e for e in range(18, -12, -3) if (value / Fraction(10) ** e).denominator == 1
+        )
+        number = value / Fraction(10) ** exponent
+        return f"{number}e{exponent}" if exponent else str(number)
     for name in reversed(_DECIMAL):
         if value % _DECIMAL[name] == 0:
             return f"{value // _DECIMAL[name]}{name}"
-    for name, size in (("", Fraction(1)), ("m", _SMALL["m"]), ("u", _SMALL["u"])):
-        if (value / size).denominator == 1:
-            return f"{value / size}{name}"
-    # Kubernetes rounds what is finer than a nano unit up.
-    return f"{-(-value // _SMALL['n'])}n"
+    sizes = {"": Fraction(1), **{name: _SMALL[name] for name in ("m", "u", "n")}}
+    name = next(name for name, size in sizes.items() if (value / size).denominator == 1)
+    return f"{value / sizes[name]}{name}"
 
 
 class _Unit(int):
@@ -260,13 +256,13 @@ class BytesPerSecond(_Unit):
 
     def __str__(self) -> str:
         """For people and for reading back: `"2GiB/s"`, `"500MB/s"`."""
-        for name, size in (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
-            if self and self * 100 % size == 0 and self >= size:
-                return f"{(Decimal(int(self)) / size).normalize():f}{name}B/s"
-        for name, size in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("K", 10**3)):
-            if self and self * 100 % size == 0 and self >= size:
-                return f"{(Decimal(int(self)) / size).normalize():f}{name}B/s"
-        return f"{int(self)}B/s"
+        decimal = (("T", 10**12), ("G", 10**9), ("M", 10**6), ("K", 10**3))
+        spelled = [
+            f"{(Decimal(int(self)) / size).normalize():f}{name}B/s"
+            for name, size in (*decimal, *_BINARY.items())
+            if self >= size and self * 100 % size == 0
+        ]
+        return min(spelled, key=len, default=f"{int(self)}B/s")
 
     __repr__ = __str__
 
