@@ -211,8 +211,8 @@ def test_a_merged_patch_changes_one_object_and_is_remembered() -> None:
 
 
 def test_operations_are_applied_in_order_to_every_object_of_a_kind() -> None:
-    add = {"op": "add", "path": "/metadata/labels/team", "value": "a"}
-    change = {"op": "replace", "path": "/metadata/labels/team", "value": "b"}
+    add: dict[str, Any] = {"op": "add", "path": "/metadata/labels/team", "value": "a"}
+    change: dict[str, Any] = {"op": "replace", "path": "/metadata/labels/team", "value": "b"}
     patches = (
         Patch(kind="PodDisruptionBudget", operations=(add,)),
         Patch(kind="PodDisruptionBudget", operations=(change,)),
@@ -225,7 +225,7 @@ def test_operations_are_applied_in_order_to_every_object_of_a_kind() -> None:
 
 def test_a_patch_is_applied_before_the_servers_defaults() -> None:
     shm = {"name": "shm", "emptyDir": {"sizeLimit": "2048Gi"}}
-    merge = {"spec": {"template": {"spec": {"volumes": [shm]}}}}
+    merge: dict[str, Any] = {"spec": {"template": {"spec": {"volumes": [shm]}}}}
     built = made(parallelism=ONE, patches=(Patch(kind="Deployment", merge=merge),))
     (spec,) = pods(built)
     (volume,) = [one for one in sequence(spec, "volumes") if dig(one, "name") == "shm"]
@@ -261,7 +261,7 @@ def test_a_patch_that_hits_nothing_is_refused_with_the_nearest(
 
 
 def test_a_patch_that_does_not_fit_names_the_object_and_the_place() -> None:
-    remove = {"op": "remove", "path": "/spec/nothing"}
+    remove: dict[str, Any] = {"op": "remove", "path": "/spec/nothing"}
     (found,) = refused(Patch(kind="Service", operations=(remove,)))
     assert found.code.id == "patch-does-not-fit"
     assert found.what.startswith("Service/m/llm-leader: spec")
