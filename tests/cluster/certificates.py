@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 import subprocess
 from pathlib import Path
-
-from tests.cluster.binaries import Unavailable
 
 NAMES = "DNS:localhost,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.0.0.1"
 _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
@@ -57,13 +54,7 @@ class Certificates:
 
 
 def make(folder: Path) -> Certificates:
-    """New certificates in a new folder.
-
-    Raises:
-        Unavailable: There is no openssl.
-    """
-    if shutil.which("openssl") is None:
-        raise Unavailable("openssl is missing: it makes the certificates")
+    """New certificates in a new folder."""
     folder.mkdir()
     made = Certificates(folder)
     key = folder / "ca.key"

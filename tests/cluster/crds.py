@@ -47,5 +47,5 @@ def install(
 
 def _established(site: Site, name: str) -> bool:
     path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
-    conditions = site.api.get(path).get("status", {}).get("conditions", [])
+    conditions = site.api.get(path).get("status", {}).get("conditions") or []
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)

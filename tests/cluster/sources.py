@@ -6,6 +6,7 @@ are fetched, and how the operator's CRDs are generated, is told in tests/schemas
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -32,6 +33,9 @@ WEBHOOKS = (
     schemas.Module("sigs.k8s.io/kueue", "v0.17.0", "config/components/webhook"),
 )
 
+MEMORY = 1536
+"""MiB that a control plane may take, with what a test puts on it."""
+
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -46,15 +50,14 @@ class Sources:
     def crds(self, *suffixes: str) -> Iterator[Object]:
         """The CRDs whose group, or full name, is one of these."""
         for file in sorted(self._crds.iterdir()):
-            crd: Object = yaml.load(file.read_bytes(), Loader=LOADER)
+            crd: Object = json.loads(file.read_bytes())
             if {crd["metadata"]["name"], crd["spec"]["group"]} & set(suffixes):
                 yield crd
 
     def webhooks(self, name: str) -> list[Object]:
         """The webhook configurations of a controller, as its project lists them."""
-        content = (self._webhooks / f"{name}.yaml").read_bytes()
-        found = [one for one in yaml.load_all(content, Loader=LOADER) if one]
-        return [one for one in found if one["kind"].endswith("WebhookConfiguration")]
+        listed: list[Object] = json.loads((self._webhooks / f"{name}.json").read_bytes())
+        return [one for one in listed if one["kind"].endswith("WebhookConfiguration")]
 
 
 def prepare(say: Say) -> Sources:
@@ -63,8 +66,7 @@ def prepare(say: Say) -> Sources:
     Raises:
         Unavailable: This machine cannot.
     """
-    if not Path("/proc/self/stat").exists():
-        raise Unavailable("control planes are started on Linux alone")
+    _require()
     pins = (schemas.MODULES, schemas.MONITORING, schemas.GENERATOR, BESIDE, WEBHOOKS)
     folder = cache(pins)
     with locked(folder, say):
@@ -79,23 +81,47 @@ def prepare(say: Say) -> Sources:
     return Sources(folder)
 
 
+def _require() -> None:
+    """What no build can make up for."""
+    if not Path("/proc/self/stat").exists():
+        raise Unavailable("control planes are started on Linux alone")
+    if shutil.which("openssl") is None:
+        raise Unavailable("openssl is missing: it makes the certificates")
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    free = next(int(line.split()[1]) >> 10 for line in lines if line.startswith("MemAvailable:"))
+    if free < MEMORY:
+        raise Unavailable(f"{free} MiB of memory are free, and a control plane takes {MEMORY}")
+
+
 def _gather(folder: Path) -> None:
-    """The CRDs first; the webhooks, moved in place last, say that all is there."""
+    """The CRDs first; the webhooks, moved in place last, say that all is there.
+
+    Kept as JSON: to parse CRDs of twenty thousand lines as YAML would take longer than to start everything else.
+    """
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        made, hooks = Path(scratch, "made"), Path(scratch, "webhooks")
+        files, made, hooks = (Path(scratch, name) for name in ("files", "crds", "webhooks"))
+        made.mkdir()
         hooks.mkdir()
         try:
-            schemas._collect(made)
+            schemas._collect(files)
+            found = [*files.glob("*.yaml")]
             for module in BESIDE:
-                for file in (schemas._module(module, scratch) / module.folder).glob("*.yaml"):
-                    if b"\nkind: CustomResourceDefinition" in file.read_bytes():
-                        shutil.copyfile(file, made / file.name)
+                found += (schemas._module(module, scratch) / module.folder).glob("*.yaml")
             for module in WEBHOOKS:
-                home = schemas._module(module, scratch) / module.folder
+                file = schemas._module(module, scratch) / module.folder / "manifests.yaml"
                 name = module.path.rpartition("/")[2]
-                shutil.copyfile(home / "manifests.yaml", hooks / f"{name}.yaml")
+                (hooks / f"{name}.json").write_text(json.dumps(_documents(file)))
         except AssertionError as error:
             raise Unavailable(f"a module cannot be fetched: {error}") from None
+        for document in (document for file in found for document in _documents(file)):
+            if document["kind"] == "CustomResourceDefinition":
+                made.joinpath(f"{document['metadata']['name']}.json").write_text(
+                    json.dumps(document)
+                )
         shutil.rmtree(folder / "crds", ignore_errors=True)
         made.rename(folder / "crds")
         hooks.rename(folder / "webhooks")
+
+
+def _documents(file: Path) -> list[Object]:
+    return [one for one in yaml.load_all(file.read_bytes(), Loader=LOADER) if one]

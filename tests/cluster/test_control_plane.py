@@ -15,12 +15,11 @@ from tests.cluster.api import ApiError, Object
 from tests.cluster.conftest import Planes
 from tests.cluster.control_plane import FLAVOURS, PLAIN, ControlPlane
 from tests.cluster.nodes import NOT_READY, ready
+from tests.cluster.sources import MEMORY
 from tests.cluster.watch import NotSeen, Watch, watching
 
 LWS = "leaderworkerset.x-k8s.io/v1"
 PODS = "/api/v1/namespaces/groups/pods"
-MEMORY = 1536
-"""MiB that a control plane may take."""
 
 
 @pytest.fixture(params=FLAVOURS, ids=lambda flavour: flavour.name)
