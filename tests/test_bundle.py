@@ -315,6 +315,16 @@ def test_a_value_that_others_depend_on_is_not_patched(
 
 
 @pytest.mark.parametrize(
+    ("field", "value", "name"),
+    [("queue", "other", "admission"), ("minMember", 1, "parallelism")],
+)
+def test_a_gang_is_not_patched(field: str, value: Node, name: str) -> None:
+    patch = Patch(kind="PodGroup", name="llm-0", merge={"spec": {field: value}})  # type: ignore[dict-item]
+    (found,) = refused(patch, backend="volcano-podgroup")
+    assert (found.code.id, found.seen) == ("patch-over-plan", {"input": name})
+
+
+@pytest.mark.parametrize(
     ("container", "name"),
     [
         ({"args": ["--port=1"]}, "engine.args, parallelism or context"),

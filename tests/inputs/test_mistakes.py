@@ -126,6 +126,7 @@ INNER = [
     ("restartPolicy: RecreateGroupOnHostFailure", "restart-policy-word", "RecreateGroupAfterStart"),
     ("weights: {source: hub, storageClass: x}", "weights-contradict", "`storageClass`"),
     ("weights: {source: claim}", "weights-incomplete", "`claim: …`"),
+    ("weights: {readBandwidth: 0B/s}", "bandwidth-zero", "2GiB/s"),
     ("patches: [{kind: Service}]", "patch-form", "merge"),
     ("pods: {labels: {a: 1}}", "type-wrong", '`a: "1"`'),
     ("pods: {env: [3]}", "type-wrong", "{key: value}"),

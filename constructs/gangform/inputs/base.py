@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from gangform.apis.keys import ZONE
 from gangform.apis.metadata import is_key, is_label_value
+from gangform.units import BytesPerSecond
 
 _LABEL = re.compile(r"^[a-z]([-a-z0-9]*[a-z0-9])?$")
 _SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
@@ -88,6 +89,16 @@ LabelKey = Annotated[str, AfterValidator(_label_key)]
 
 LabelValue = Annotated[str, AfterValidator(_label_value)]
 """The value of a label: at most 63 characters of a name, or empty."""
+
+
+def _positive(value: BytesPerSecond) -> BytesPerSecond:
+    if not value:
+        raise PydanticCustomError("bandwidth-zero", "at 0 B/s nothing is ever read", {})
+    return value
+
+
+Bandwidth = Annotated[BytesPerSecond, AfterValidator(_positive)]
+"""How fast a pod reads; never 0."""
 
 Count = Annotated[int, Field(ge=1)]
 """A whole number of at least one."""

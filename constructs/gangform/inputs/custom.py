@@ -24,6 +24,7 @@ _ALL = (
     _refused("unit-missing", "A bare number where the unit decides what it means", "design §3"),
     _refused("not-a-quantity", "A text that is no quantity of the field's unit", "design §3"),
     _refused("name-reserved", "A serving called like the chart of the cluster", "design §4 GitOps"),
+    _refused("bandwidth-zero", "A read bandwidth of nothing", "cases r18"),
     _refused("path-refused", "A path that no volume may have", "core/v1: validation of volumes"),
     _refused("name-invalid", "A name or label key that Kubernetes refuses", "lws §13"),
     _refused(
@@ -128,6 +129,8 @@ def fix_of(kind: str, name: str, value: Any, context: Mapping[str, Any], here: S
         return f"write a whole number of groups: `{name}: 1`"
     if kind == "restart-policy-word":
         return "write `RecreateGroupAfterStart`, or remove the line to have it derived"
+    if kind == "bandwidth-zero":
+        return "write what a pod reads, such as 2GiB/s, or leave it out"
     if kind == "name-reserved":
         return "call the serving after its model"
     if kind == "name-invalid":

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from gangform.inputs.base import Count, LabelKey, Model, ObjectName
-from gangform.units import Bytes, BytesPerSecond, Millicores
+from gangform.inputs.base import Bandwidth, Count, LabelKey, Model, ObjectName
+from gangform.units import Bytes, Millicores
 
 
 class Gpu(Model):
@@ -67,7 +67,7 @@ class HardwareShape(Model):
     taints: tuple[Taint, ...] = Field(default=(), strict=False)
     nvlink_gpus: Count | None = None
     """GPUs that one NVLink domain joins; `None` means those of the node. 72 where NVLink spans nodes."""
-    read_bandwidth: BytesPerSecond | None = None
+    read_bandwidth: Bandwidth | None = None
     """How fast a pod on such a node reads weights; `None` means nobody knows and a default is assumed."""
     verified: tuple[str, ...] = Field(default=(), strict=False)
     """The fields whose figures have a checked source; all others are not verified and the plan says so."""

@@ -13,9 +13,18 @@ from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_v
 from pydantic_core import PydanticCustomError
 
 from gangform.apis.versions import Release
-from gangform.inputs.base import Count, LabelKey, LabelValue, Model, Name, Natural, ObjectName
+from gangform.inputs.base import (
+    Bandwidth,
+    Count,
+    LabelKey,
+    LabelValue,
+    Model,
+    Name,
+    Natural,
+    ObjectName,
+)
 from gangform.inputs.model import ModelProfile
-from gangform.units import Bytes, BytesPerSecond, Millicores, Seconds
+from gangform.units import Bytes, Millicores, Seconds
 
 FOUNDATION = "foundation"
 """Name of the chart with a cluster's queues, flavors and topology; no serving may be called so."""
@@ -179,7 +188,7 @@ class Weights(Model):
     """StorageClass of `perPod`; `None` means the cluster's default."""
     size: Bytes | None = None
     """Size of the claim of `perPod`; `None` is derived from the checkpoint."""
-    read_bandwidth: BytesPerSecond | None = None
+    read_bandwidth: Bandwidth | None = None
     """How fast one pod reads; wins over the hardware's figure."""
 
     @model_validator(mode="after")

@@ -26,6 +26,9 @@ _OWNED: tuple[tuple[str, str], ...] = (
     (r"spec/rolloutStrategy(/.*)?", "rollout"),
     (r"spec/strategy(/.*)?", "rollout"),
     (r"spec/(minAvailable|maxUnavailable|unhealthyPodEvictionPolicy)", "disruption"),
+    (r"spec/(queue|priorityClassName)", "admission"),
+    (r"spec/(minMember|minResources)(/.*)?", "parallelism"),
+    (r"spec/networkTopology(/.*)?", "topology"),
     (rf"{_TEMPLATE}/spec/schedulerName", "admission.backend"),
     (rf"{_TEMPLATE}/spec/containers/0/startupProbe(/.*)?", "coldStart"),
     (
