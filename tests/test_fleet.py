@@ -10,6 +10,7 @@ import pytest
 import yaml
 from tests.invariants import INVARIANTS, Object, World
 
+from gangform.findings import InputError
 from gangform.inputs.load import Loaded, load_fleet
 from gangform.plan.serving import ServingPlan
 from gangform.synth import Synthesis, synthesise
@@ -121,3 +122,13 @@ def test_the_cache_of_deepseek_r1_is_far_from_figures_of_articles() -> None:
     assert memory.worst == second
     assert memory.tokens == int(second.available) // (34_560 * 16) * 16
     assert 600_000 < memory.tokens < 1_000_000
+
+
+def test_two_servings_of_one_name_would_be_one_file() -> None:
+    loaded = fleet()
+    one = loaded.fleet.servings[0]
+    twice = loaded.fleet.model_copy(
+        update={"servings": (one, one.model_copy(update={"namespace": "other"}))}
+    )
+    with pytest.raises(InputError, match="would be one file"):
+        synthesise(twice, loaded.library)

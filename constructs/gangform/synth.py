@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from gangform.bundle import Bundle, bundle, foundation, judge_bundles
-from gangform.findings import Finding, InputError, ordered
+from gangform.findings import Finding, InputError, InputPath, ordered
 from gangform.inputs.cluster import Cluster, Fleet, Library
-from gangform.plan.cluster import ClusterPlan, plan_cluster
+from gangform.plan.cluster import NAMES_CLASH, ClusterPlan, plan_cluster
 from gangform.plan.serving import ServingPlan, plan_serving
 
 SUFFIX = ".k8s.yaml"
@@ -39,7 +40,7 @@ def plan_fleet(
     """The plans of the clusters, with their findings, errors among them.
 
     Raises:
-        InputError: A name refers to nothing.
+        InputError: A name refers to nothing, or two servings of a cluster have one.
     """
     plans: list[ClusterPlan] = []
     unknown: list[Finding] = []
@@ -52,6 +53,7 @@ def plan_fleet(
                 )
             except InputError as error:
                 unknown += error.findings
+        unknown += _one_file_each(servings)
         plans.append(plan_cluster(cluster, servings, edition=fleet.defaults))
     if unknown:
         raise InputError(unknown)
@@ -101,6 +103,19 @@ def synthesise(
         plans=plans,
         findings=ordered([*said, *judged]),
     )
+
+
+def _one_file_each(servings: Sequence[ServingPlan]) -> Iterator[Finding]:
+    """Charts of one name would be one file; a fleet made in Python may have them."""
+    names = Counter(plan.name for plan in servings)
+    for name, count in names.items():
+        if count > 1:
+            yield Finding(
+                code=NAMES_CLASH,
+                at=InputPath(("servings", name, "name")),
+                what=f"{count} servings of a cluster are called {name}, and their charts would be one file",
+                fix="rename one of them",
+            )
 
 
 def _bundles(plan: ClusterPlan) -> tuple[list[Bundle], list[Finding]]:

@@ -92,12 +92,6 @@ def test_every_finding_is_the_clusters_and_the_servings(together: Together, code
     assert "names-clash" in codes(plan.every_finding)
 
 
-def test_two_servings_of_one_name_would_be_one_file(together: Together, codes: Codes) -> None:
-    twice = together({"name": "a", "namespace": "x"}, {"name": "a", "namespace": "y"})
-    assert codes(twice.findings) == ["names-clash"]
-    assert "one file" in twice.findings[0].what
-
-
 # ── names ────────────────────────────────────────────────────────────────────────────────────────
 
 

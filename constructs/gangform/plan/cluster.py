@@ -147,14 +147,6 @@ def _names(plan: ServingPlan) -> list[str]:
 
 def _clashes(servings: Sequence[ServingPlan]) -> Iterator[Finding]:
     """A set `a-7` beside a set `a` has pods that look like leaders of `a`; a Service may be named like a set."""
-    for plan in servings:
-        if [other.name for other in servings].count(plan.name) > 1:
-            yield Finding(
-                code=NAMES_CLASH,
-                at=InputPath((*plan.at, "name")),
-                what=f"two servings of the cluster are called {plan.name}, and their charts would be one file",
-                fix="rename one of them",
-            )
     taken: dict[tuple[str, str], str] = {}
     for plan in servings:
         for name in _names(plan):
