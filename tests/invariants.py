@@ -320,7 +320,9 @@ def services_reach_exactly_the_leaders(world: World) -> Iterator[str]:
         seen = world.selected(place[0], service["spec"]["selector"])
         yield from differ(called(service), sorted(seen), sorted(wanted))
         yield from differ(
-            f"{called(service)} not ready", service["spec"]["publishNotReadyAddresses"], False
+            f"{called(service)} not ready",
+            service["spec"].get("publishNotReadyAddresses", False),
+            False,
         )
 
 

@@ -11,7 +11,11 @@ from gangform.plan.serving import ServingPlan
 
 
 def services(plan: ServingPlan) -> Iterator[Manifest]:
-    """One Service for the leaders of all groups; only ready ones."""
+    """One Service for the leaders of all groups; only ready ones.
+
+    `publishNotReadyAddresses: false` is not written: the server drops it, and a tool that compares texts would see
+    a difference for ever (seen on a real control plane).
+    """
     traffic = plan.traffic
     yield {
         "apiVersion": core.CORE,
@@ -19,7 +23,6 @@ def services(plan: ServingPlan) -> Iterator[Manifest]:
         "metadata": metadata(plan.lead, plan.namespace, traffic.service),
         "spec": {
             "type": "ClusterIP",
-            "publishNotReadyAddresses": False,
             "selector": dict(traffic.leaders),
             "ports": [
                 {
