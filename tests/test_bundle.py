@@ -224,12 +224,12 @@ def test_operations_are_applied_in_order_to_every_object_of_a_kind() -> None:
 
 
 def test_a_patch_is_applied_before_the_servers_defaults() -> None:
-    shm = {"name": "shm", "emptyDir": {"sizeLimit": "2048Gi"}}
-    merge: dict[str, Any] = {"spec": {"template": {"spec": {"volumes": [shm]}}}}
+    scratch: dict[str, Any] = {"name": "scratch", "emptyDir": {"sizeLimit": "2048Gi"}}
+    merge: dict[str, Any] = {"spec": {"template": {"spec": {"volumes": [scratch]}}}}
     built = made(parallelism=ONE, patches=(Patch(kind="Deployment", merge=merge),))
     (spec,) = pods(built)
-    (volume,) = [one for one in sequence(spec, "volumes") if dig(one, "name") == "shm"]
-    assert dig(volume, "emptyDir") == {"medium": "Memory", "sizeLimit": "2Ti"}
+    (volume,) = [one for one in sequence(spec, "volumes") if dig(one, "name") == "scratch"]
+    assert dig(volume, "emptyDir") == {"sizeLimit": "2Ti"}
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_patch_that_does_not_fit_names_the_object_and_the_place() -> None:
     assert typed.code.id == "patch-does-not-fit"
 
 
-def at(path: Path, value: Node) -> dict[str, Any]:
+def at(path: Path, value: Any) -> dict[str, Any]:
     for part in reversed(path):
         value = {str(part): value}
     assert isinstance(value, dict)
@@ -318,8 +318,8 @@ def test_a_value_that_others_depend_on_is_not_patched(
     ("field", "value", "name"),
     [("queue", "other", "admission"), ("minMember", 1, "parallelism")],
 )
-def test_a_gang_is_not_patched(field: str, value: Node, name: str) -> None:
-    patch = Patch(kind="PodGroup", name="llm-0", merge={"spec": {field: value}})  # type: ignore[dict-item]
+def test_a_gang_is_not_patched(field: str, value: Any, name: str) -> None:
+    patch = Patch(kind="PodGroup", name="llm-0", merge={"spec": {field: value}})
     (found,) = refused(patch, backend="volcano-podgroup")
     assert (found.code.id, found.seen) == ("patch-over-plan", {"input": name})
 
@@ -339,6 +339,100 @@ def test_the_engines_command_line_and_gpus_are_not_patched(
     found = refused(Patch(kind="LeaderWorkerSet", merge=merge))
     assert {one.code.id for one in found} == {"patch-over-plan"}
     assert {one.seen["input"] for one in found} == {name}
+
+
+@pytest.mark.parametrize(
+    ("container", "name"),
+    [
+        ({"image": "other:1"}, "engine.image"),
+        ({"ports": [{"name": "http", "containerPort": 9000}]}, "engine"),
+        ({"startupProbe": {"failureThreshold": 3}}, "coldStart"),
+        ({"readinessProbe": {"httpGet": {"path": "/ready"}}}, "engine"),
+        ({"resources": {"requests": {"memory": "1Gi"}}}, "pods.resources"),
+        ({"resources": {"limits": {"ephemeral-storage": "1Gi"}}}, "pods.resources"),
+        (
+            {"env": [{"name": "HF_HOME", "value": "/tmp"}]},
+            "engine, weights, coldStart or the pool's hardware",
+        ),
+        ({"env": [{"name": "LWS_GROUP_SIZE", "value": "3"}]}, "parallelism"),
+    ],
+)
+def test_what_the_engines_container_opens_asks_for_and_runs_is_not_patched(
+    container: dict[str, Any], name: str
+) -> None:
+    merge = at((*ENGINE, "containers"), [{"name": "engine", **container}])
+    found = refused(Patch(kind="LeaderWorkerSet", merge=merge))
+    assert {(one.code.id, one.seen["input"]) for one in found} == {("patch-over-plan", name)}
+
+
+def test_volumes_of_ours_and_their_mounts_are_not_patched() -> None:
+    shm: list[Any] = [{"name": "shm", "emptyDir": {"medium": ""}}]
+    (found,) = refused(Patch(kind="LeaderWorkerSet", merge=at((*ENGINE, "volumes"), shm)))
+    assert found.seen == {"input": "pods.resources.sharedMemory"}
+    assert "leaderTemplate.spec.volumes[0].emptyDir.medium" in found.what
+    gone: dict[str, Any] = {
+        "op": "remove",
+        "path": "/" + "/".join((*ENGINE, "containers", "0", "volumeMounts")),
+    }
+    every = refused(Patch(kind="LeaderWorkerSet", operations=(gone,)))
+    assert {one.seen["input"] for one in every} == {"pods.resources.sharedMemory", "weights"}
+
+
+def test_the_port_of_a_service_is_not_patched_and_another_is_added() -> None:
+    ports: dict[str, Any] = {"spec": {"ports": [{"name": "http", "targetPort": 9000}]}}
+    (found,) = refused(Patch(kind="Service", merge=ports))
+    assert (found.seen, "spec.ports[0].targetPort" in found.what) == ({"input": "engine"}, True)
+    first: dict[str, Any] = {
+        "op": "add",
+        "path": "/spec/ports/0",
+        "value": {"name": "metrics", "port": 9400},
+    }
+    built = made(patches=(Patch(kind="Service", operations=(first,)),))
+    assert len(sequence(find(built, "Service", "llm-leader"), "spec", "ports")) == 2
+
+
+def test_what_a_patch_adds_beside_ours_is_free() -> None:
+    """Also before ours: entries of lists are told apart by name and not by place."""
+    engine: dict[str, Any] = {
+        "name": "engine",
+        "env": [{"name": "OWN", "value": "1"}],
+        "ports": [{"name": "debug", "containerPort": 7000}],
+        "volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}],
+        "resources": {"limits": {"cpu": "100"}},
+    }
+    pod: dict[str, Any] = {
+        "containers": [engine, {"name": "proxy", "image": "proxy:1", "env": [{"name": "A"}]}],
+        "volumes": [{"name": "scratch", "emptyDir": {}}],
+    }
+    merge = at(ENGINE[:-1], {"metadata": {"labels": {"team": "a"}}, "spec": pod})
+    containers = "/" + "/".join((*ENGINE, "containers", "0"))
+    first: dict[str, Any] = {
+        "op": "add",
+        "path": containers,
+        "value": {"name": "log", "image": "log:1"},
+    }
+    built = made(
+        patches=(
+            Patch(kind="LeaderWorkerSet", merge=merge),
+            Patch(kind="LeaderWorkerSet", operations=(first,)),
+        )
+    )
+    names = [
+        dig(one, "name")
+        for one in sequence(find(built, "LeaderWorkerSet"), *ENGINE[:-1], "spec", "containers")
+    ]
+    assert names == ["log", "engine", "proxy"]
+
+
+def test_a_sidecar_does_not_shadow_the_controllers_variables() -> None:
+    sidecar: dict[str, Any] = {
+        "name": "proxy",
+        "image": "p:1",
+        "env": [{"name": "LWS_LEADER_ADDRESS", "value": "x"}],
+    }
+    merge = at((*ENGINE, "containers"), [sidecar])
+    found = refused(Patch(kind="LeaderWorkerSet", merge=merge))
+    assert {one.seen["input"] for one in found} == {"parallelism"}
 
 
 def test_the_bounds_of_an_autoscaler_and_a_deployments_strategy_are_not_patched() -> None:

@@ -40,7 +40,7 @@ from gangform.manifests import (
     monitoring,
     traffic,
 )
-from gangform.manifests.ownership import owner
+from gangform.manifests.ownership import owned_changes
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.identity import OWNER
 from gangform.plan.serving import ServingPlan, WorkloadPlan
@@ -213,9 +213,9 @@ def _patch(
                     )
                 )
                 continue
+            for path, name in owned_changes(plan, document.manifest, after):
+                found.append(_over_plan(document, path, name, at))
             for path in touched(document.manifest, after):
-                if (name := owner(plan, path)) is not None:
-                    found.append(_over_plan(document, path, name, at))
                 changed.setdefault(document.key, {})[path] = index
             result[position] = replace(document, manifest=after)
     if found:
