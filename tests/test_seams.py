@@ -45,6 +45,7 @@ class Toy:
 
     name: ClassVar[str] = "toy"
     waiting_metric: ClassVar[str] = "toy:waiting"
+    ready_before_workers: ClassVar[bool] = True
 
     def check(self, ask: LaunchRequest) -> Iterator[Finding]:
         if ask.context > 10_000:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -324,7 +325,13 @@ def test_what_is_launched_is_read_back() -> None:
     launch = Vllm().launch(ask(pipeline=2, version="0.33.0"))
     assert launch.worker is not None
     assert Vllm().read(container(launch.leader)) == EngineReading(
-        engine="vllm", serves_http=True, port=8000, gpus=16, nodes="$(LWS_GROUP_SIZE)", rank="0"
+        engine="vllm",
+        serves_http=True,
+        port=8000,
+        gpus=16,
+        nodes="$(LWS_GROUP_SIZE)",
+        rank="0",
+        all_ranks=True,
     )
     assert Vllm().read(container(launch.worker)) == EngineReading(
         engine="vllm",
@@ -333,6 +340,7 @@ def test_what_is_launched_is_read_back() -> None:
         gpus=16,
         nodes="$(LWS_GROUP_SIZE)",
         rank="$(LWS_WORKER_INDEX)",
+        all_ranks=True,
     )
 
 
@@ -636,6 +644,12 @@ def test_a_model_of_unknown_architecture_is_checked_as_far_as_it_goes() -> None:
         ("--headless", None),
         ("--port=80", None),
         ("--data-parallel-hybrid-lb", None),
+        ("--tensor-paralle=4", "parallelism.tensor"),
+        ("--pipeline_par=4", "parallelism.pipeline"),
+        ("--serve=x", "servedModelName"),
+        ("--no-enable-expert", "parallelism.expertParallel"),
+        ("--nnode=2", None),
+        ("--headl", None),
     ],
 )
 def test_a_flag_of_the_plan_is_refused_with_its_input(argument: str, field: str | None) -> None:
@@ -650,6 +664,10 @@ def test_a_flag_of_the_plan_is_refused_with_its_input(argument: str, field: str 
         "--max-num-seqs=64",
         "--trust-remote-code",
         "--host=::",
+        "--host=0.0.0.0",
+        "--host=$(POD_IP)",
+        "--max=1",
+        "--tensor-parallelism=4",
         "--max-num-batched-tokens",
         "--seed=1",
     ],
@@ -668,12 +686,38 @@ def test_other_arguments_pass(argument: str) -> None:
         ("--enable-elastic-ep", True, False),
         ("--uds=/tmp/socket", True, True),
         ("--ssl-keyfile=/key", True, True),
+        ("--config=/etc/vllm.yaml", True, True),
+        ("--grpc", True, True),
+        ("--host=127.0.0.1", True, True),
+        ("--distributed-executor=ray", True, False),
     ],
 )
 def test_arguments_that_the_shape_does_not_bear(argument: str, group: bool, one_pod: bool) -> None:
     conflict = ["engine-args-conflict"]
     assert ids(ask(pipeline=2, args=(argument,))) == conflict * group
     assert ids(ask(args=(argument,))) == conflict * one_pod
+
+
+def test_a_stage_holds_a_layer() -> None:
+    found = only(ask(DENSE, pipeline=62, size=62), "pipeline-longer-than-model")
+    assert (place(found), found.fix) == ("parallelism.pipeline", "use pipeline 61 or less")
+    assert "pipeline-longer-than-model" not in ids(ask(DENSE, pipeline=61, size=61))
+
+
+def test_absurd_sizes_are_answered_at_once() -> None:
+    began = monotonic()
+    absurd = ask(DENSE, tensor=10**9 + 7, decode_context=10**9, size=2)
+    assert "tensor-does-not-divide-heads" in ids(absurd)
+    assert monotonic() - began < 5
+
+
+def test_a_leader_is_ready_with_all_its_ranks_only() -> None:
+    assert not Vllm.ready_before_workers
+    launch = Vllm().launch(ask(pipeline=2))
+    reading = Vllm().read(container(launch.leader))
+    assert reading is not None and reading.all_ranks
+    alone = Vllm().read(container(Vllm().launch(ask()).leader))
+    assert alone is not None and not alone.all_ranks
 
 
 def test_two_words_in_one_item_are_refused() -> None:

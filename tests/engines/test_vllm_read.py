@@ -30,6 +30,7 @@ def reading(**more: Any) -> EngineReading:
         "gpus": 1,
         "nodes": None,
         "rank": None,
+        "all_ranks": more.get("nodes") is not None,
     }
     return EngineReading(**{**plain, **more})
 

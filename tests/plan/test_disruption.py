@@ -106,9 +106,11 @@ def test_groups_are_released_only_from_budgets_of_their_own(
 
 def test_leader_ready_opens_a_hole_in_a_serial_budget(make_plan: MakePlan, codes: Codes) -> None:
     plan = make_plan(startup_policy="LeaderReady")
-    assert codes(plan.findings) == ["leader-ready-opens-budget"]
-    assert not plan.findings[0].breaks
-    assert codes(make_plan(startup_policy="LeaderReady", **per_group()).findings) == []
+    assert "leader-ready-opens-budget" in codes(plan.findings)
+    (hole,) = (one for one in plan.findings if one.code.id == "leader-ready-opens-budget")
+    assert not hole.breaks
+    per = make_plan(startup_policy="LeaderReady", **per_group())
+    assert "leader-ready-opens-budget" not in codes(per.findings)
     assert codes(make_plan(startup_policy="LeaderReady", parallelism=ONE).findings) == []
 
 

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gangform.engines.vllm import Vllm
 from gangform.inputs.defaults import defaults
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import ModelProfile
-from gangform.inputs.serving import Serving, Weights
+from gangform.inputs.serving import Parallelism, Serving, Weights
 from gangform.plan import startup
+from gangform.plan.serving import ServingPlan
 from gangform.plan.startup import StartupPlan
 from gangform.units import Bytes, BytesPerSecond, Seconds
 
@@ -104,3 +106,17 @@ def test_every_time_limit_waits_for_the_worst_start(size: int, bandwidth: int, f
     assert loading < expected <= worst <= budget
     assert budget in (worst, floor)
     assert startup.progress_deadline(budget, Seconds(1)) > budget
+
+
+def test_workers_are_not_made_after_a_leader_that_waits_for_them(
+    make_plan: Callable[..., ServingPlan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(**asked: Any) -> list[str]:
+        plan = make_plan(startup_policy="LeaderReady", **asked)
+        return [one.what for one in plan.findings if one.code.id == "leader-ready-never-starts"]
+
+    (what,) = found()
+    assert what.startswith("LeaderReady with groups of 2 pods: a leader of vllm")
+    assert found(parallelism=Parallelism(tensor=8), workload="LeaderWorkerSet") == []
+    monkeypatch.setattr(Vllm, "ready_before_workers", True)
+    assert found() == []

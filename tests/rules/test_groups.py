@@ -108,8 +108,22 @@ def test_the_name_holds_the_highest_index(make: Make, refused: Check, accepted: 
 
 def test_leader_ready_is_remarked_upon(make: Make, refused: Check, accepted: Check) -> None:
     ready = make("set", {"spec>startupPolicy": "LeaderReady"})
-    refused("leader-ready-remark", "spec.startupPolicy", ready)
-    accepted("leader-ready-remark", make("set"))
+    refused("leader-ready-deadlock", "spec.startupPolicy ~ startupProbe", ready)
+    accepted("leader-ready-remark", make("set"), ready)
+    accepted("leader-ready-deadlock", make("set"))
+    unread = make("set", {"spec>startupPolicy": "LeaderReady", "L>C>command": ["serve"]})
+    at_once = make(
+        "set",
+        {
+            "spec>startupPolicy": "LeaderReady",
+            "L>C>startupProbe": ...,
+            "L>C>readinessProbe": {"exec": {"command": ["true"]}},
+        },
+    )
+    alone = make("set", {"spec>startupPolicy": "LeaderReady", "spec>leaderWorkerTemplate>size": 1})
+    for other in (unread, at_once, alone):
+        refused("leader-ready-remark", "spec.startupPolicy", other)
+        accepted("leader-ready-deadlock", other)
 
 
 def test_templates_leave_the_controllers_labels_alone(

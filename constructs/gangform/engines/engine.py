@@ -164,6 +164,8 @@ class EngineReading(NamedTuple):
     """The number of nodes as written (`2`, `$(LWS_GROUP_SIZE)`); `None` where the engine runs on one."""
     rank: str | None
     """The rank as written."""
+    all_ranks: bool = False
+    """Whether it serves, and a probe of it succeeds, only once every rank of its group is there."""
     start_limit: tuple[str, int] | None = None
     """Variable and seconds of a limit of the engine's own on its start; `None` where none is written."""
 
@@ -174,6 +176,8 @@ class Engine(Protocol):
     name: ClassVar[str]
     waiting_metric: ClassVar[str]
     """Series of requests that wait, as exported: the signal for autoscaling."""
+    ready_before_workers: ClassVar[bool]
+    """Whether a leader's readiness probe succeeds before its workers exist; else LeaderReady never starts a group."""
 
     def check(self, ask: LaunchRequest) -> Iterator[Finding]:
         """The engine's own start-up refusals, found beforehand."""

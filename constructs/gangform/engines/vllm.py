@@ -46,6 +46,7 @@ class Vllm:
 
     name: ClassVar[str] = "vllm"
     waiting_metric: ClassVar[str] = "vllm:num_requests_waiting"
+    ready_before_workers: ClassVar[bool] = False
 
     def check(self, ask: LaunchRequest) -> Iterator[Finding]:
         """The engine's own start-up refusals, found beforehand (`engines §1.2`)."""

@@ -105,6 +105,19 @@ SHORT: Mapping[str, str] = {
 }
 """Short spellings (`engines §1.1`)."""
 
+REFUSED: Mapping[str, str] = {
+    "--uds": "the Service and the probes speak plain HTTP on the port",
+    "--config": "a file of flags decides what the plan and the manifests cannot see",
+    "--grpc": "the Service and the probes speak plain HTTP on the port",
+}
+"""Flags that no shape bears, and why."""
+
+_EVERYWHERE = ("", "0.0.0.0", "::", "[::]")
+"""Addresses of `--host` that take in the pod's own, which Service and probes ask."""
+_ABBREVIATED = 7
+"""From this length on, dashes included, the beginning of a flag is taken for the flag."""
+_KNOWN = (*OWNED, *sorted(MEMORY), *REFUSED, "--host", "--distributed-executor-backend")
+
 _JOINED = re.compile(r"^--?[A-Za-z][-\w.]*\s")
 
 
@@ -138,6 +151,16 @@ def _long(name: str) -> str:
     head, dot, tail = name.partition(".")
     head = SHORT.get(head, head.replace("_", "-"))
     return f"{head}{dot}{tail.replace('-', '_')}"
+
+
+def meant(name: str) -> str:
+    """The flag that a beginning of it stands for: argparse takes any beginning that is no flag itself.
+
+    Where several begin so the engine refuses the argument; the first of them is as good an answer.
+    """
+    if name in _KNOWN or len(name) < _ABBREVIATED or not name.startswith("--"):
+        return name
+    return next((flag for flag in _KNOWN if flag.startswith(name)), name)
 
 
 def two_in_one(args: Sequence[str]) -> list[int]:
@@ -194,8 +217,9 @@ def check_arguments(ask: LaunchRequest) -> Iterator[Finding]:
         fix = f"write {flag}={value.strip()}, or two items"
         yield found(ask, JOINED, "engine.args", f"`{args[index]}` is one item", fix, index)
     for one in flags:
+        one = one._replace(flag=meant(one.flag))  # noqa: PLW2901
         name = one.flag
-        positive = "--" + name.removeprefix("--no-") if name.startswith("--no-") else name
+        positive = meant("--" + name.removeprefix("--no-")) if name.startswith("--no-") else name
         if positive in OWNED:
             field = OWNED[positive]
             fix = (
@@ -230,8 +254,14 @@ def _sayable(ask: LaunchRequest, value: str | None) -> bool:
 def _refused(ask: LaunchRequest, one: Given) -> str | None:
     """Why the engine, the Service or the probes do not bear this argument; `None` where they do."""
     name, value = one.flag, one.value
-    if name == "--uds" or name.startswith("--ssl-"):
-        return "the Service and the probes speak plain HTTP on the port"
+    if name.startswith("--ssl-"):
+        return REFUSED["--uds"]
+    if name in REFUSED:
+        return REFUSED[name]
+    if name == "--host" and value not in _EVERYWHERE and not (value or "").startswith("$("):
+        return (
+            f"the Service and the probes ask the pod's address, and it listens on `{value}` alone"
+        )
     if ask.shape.size == 1:
         return None
     if name == "--distributed-executor-backend" and value != "mp":

@@ -37,6 +37,12 @@ KV_HEADS = declare(
     BREAKS,
     "engines §6.1",
 )
+PIPELINE = declare(
+    "pipeline-longer-than-model",
+    "A pipeline stage holds one layer at least.",
+    BREAKS,
+    "engines §1.1; vLLM: get_pp_indices",
+)
 BLOCKS = declare(
     "fp8-block-is-cut",
     "A rank's part of a block-wise FP8 matrix must be whole blocks.",
@@ -117,6 +123,10 @@ UTILIZATION = declare(
 )
 
 
+_TRIES = 1024
+"""Sizes that are looked at to name a better one: more ranks than any model is cut by."""
+
+
 class _Cut(NamedTuple):
     """A width that ranks share."""
 
@@ -130,6 +140,7 @@ def check(ask: LaunchRequest) -> Iterator[Finding]:
     yield from _release(ask)
     if ask.model.architecture is not None:
         yield from _tensor(ask, ask.model.architecture)
+        yield from _pipeline(ask, ask.model.architecture)
         yield from _blocks(ask, ask.model.architecture)
         yield from _experts(ask, ask.model.architecture)
     yield from _context_parallel(ask)
@@ -179,6 +190,14 @@ def _tensor(ask: LaunchRequest, model: Architecture) -> Iterator[Finding]:
     tensor = ask.shape.tensor
     for code, what in _tensor_faults(model, tensor):
         yield found(ask, code, "parallelism.tensor", what, _other_tensor(ask), tensor=tensor)
+
+
+def _pipeline(ask: LaunchRequest, model: Architecture) -> Iterator[Finding]:
+    stages = ask.shape.pipeline
+    if stages > model.layers:
+        what = f"pipeline {stages}, and {ask.model.name} has {model.layers} layers"
+        fix = f"use pipeline {model.layers} or less"
+        yield found(ask, PIPELINE, "parallelism.pipeline", what, fix, layers=model.layers)
 
 
 def _tensor_faults(model: Architecture, tensor: int) -> Iterator[tuple[Code, str]]:
@@ -253,8 +272,11 @@ def _other_tensor(ask: LaunchRequest) -> str:
             or any(_cut_blocks(ask, model, tensor=size, whole=ask.shape.expert_parallel))
         )
 
-    below = next((size for size in range(tensor - 1, 0, -1) if works(size)), None)
-    above = next((size for size in range(tensor + 1, 2 * tensor + 1) if works(size)), None)
+    most = min(tensor - 1, _TRIES)
+    below = next((size for size in range(most, 0, -1) if works(size)), None)
+    above = next(
+        (size for size in range(tensor + 1, min(2 * tensor, _TRIES) + 1) if works(size)), None
+    )
     sizes = [str(size) for size in (below, above) if size is not None]
     return f"use tensor {' or '.join(sizes)}" if sizes else "use another model or number format"
 
@@ -293,8 +315,9 @@ def _context_parallel(ask: LaunchRequest) -> Iterator[Finding]:
     tensor, decode, at = shape.tensor, shape.decode_context, "parallelism.decodeContext"
     if tensor % decode:
         what = f"decodeContext {decode} does not divide tensor {tensor}"
-        divisors = [size for size in range(1, min(decode, tensor) + 1) if tensor % size == 0]
-        yield found(ask, DECODE_CONTEXT, at, what, f"use decodeContext {divisors[-1]}")
+        most = min(decode, tensor, _TRIES)
+        divisor = next(size for size in range(most, 0, -1) if tensor % size == 0)
+        yield found(ask, DECODE_CONTEXT, at, what, f"use decodeContext {divisor}")
     elif decode > 1 and ask.model.architecture is not None:
         kv_heads = ask.model.architecture.attention.kv_heads
         # One latent counts as one head: every tensor rank has a copy.

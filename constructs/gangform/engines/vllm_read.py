@@ -134,6 +134,7 @@ def _reading(flags: list[Given], *, headless_counts: bool) -> EngineReading | No
         gpus=gpus,
         nodes=written,
         rank=rank.value if rank else None,
+        all_ranks=written is not None,
     )
 
 

@@ -310,6 +310,7 @@ class _Composer:
             yield from memory.check(
                 self.memory, fit=serving.fit, concurrency=serving.concurrency, shape=split, at=at
             )
+        yield from startup.check(serving, engine=self.found.engine, size=split.size, at=at)
         yield from identity.check(
             max((w.role.identity for w in workloads), key=lambda i: len(i.name)), at
         )

@@ -6,15 +6,26 @@ never capped, and generous where the read bandwidth is only assumed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
+from gangform.apis.leaderworkerset import LEADER_CREATED, LEADER_READY
+from gangform.engines.engine import Engine
+from gangform.findings import Finding, InputPath, Path, Severity, declare
 from gangform.inputs.defaults import Defaults
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.serving import Serving
 from gangform.plan.figures import formula
 from gangform.units import Bytes, BytesPerSecond, Seconds
+
+NEVER_STARTS = declare(
+    "leader-ready-never-starts",
+    "LeaderReady makes workers once the leader is Ready, and this engine's leader is Ready once they have loaded",
+    Severity.BREAKS,
+    "engines §1.6; lab E3",
+)
 
 Basis = Literal["measured", "declared", "assumed"]
 
@@ -99,3 +110,15 @@ def derive(
         budget=budget(at_worst, floor),
         progress_deadline=progress_deadline(budget(at_worst, floor), defaults.progress_margin),
     )
+
+
+def check(serving: Serving, *, engine: Engine, size: int, at: Path) -> Iterator[Finding]:
+    """Whether a group can start at all. `size`: pods a group."""
+    if size > 1 and serving.startup_policy == LEADER_READY and not engine.ready_before_workers:
+        yield Finding(
+            code=NEVER_STARTS,
+            at=InputPath((*at, "startupPolicy")),
+            what=f"{LEADER_READY} with groups of {size} pods: a leader of {engine.name} is Ready only when all ranks "
+            "have loaded, and the workers wait for it",
+            fix=f"write {LEADER_CREATED}, or leave it out",
+        )

@@ -18,6 +18,7 @@ from gangform.rules.demand import queue_label
 from gangform.rules.joins import (
     SETS,
     annotation,
+    engine_of,
     groups_of,
     over_groups,
     over_templates,
@@ -62,6 +63,12 @@ LEADER_READY = declare(
     "With LeaderReady workers start after the leader is Ready; budgets have a gap, gangs count 1 pod",
     Severity.STYLE,
     "lab E3, E8",
+)
+LEADER_WAITS = declare(
+    "leader-ready-deadlock",
+    "Workers wait until the leader is Ready, and its probe waits for their ranks: no group ever starts",
+    Severity.BREAKS,
+    "engines §1.6; lab E3",
 )
 OWN_LABEL = declare(
     "template-label-of-controller",
@@ -200,11 +207,43 @@ def leader_ready_remark(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Workers start with their leader."""
-    if text(subject.manifest, "spec", "startupPolicy") == lws.LEADER_READY:
+    if text(subject.manifest, "spec", "startupPolicy") == lws.LEADER_READY and not any(
+        _leader_waits(group, documents) for group in groups_of(documents, subject)
+    ):
         yield Fault(
             path=("spec", "startupPolicy"),
             what=f"{lws.LEADER_READY} makes workers only after the leader is Ready",
             fix=f"write {lws.LEADER_CREATED} unless the leader is Ready without its workers",
+        )
+
+
+def _leader_waits(group: GroupView, documents: Documents) -> str:
+    """The leader's probe that succeeds only with all ranks of a group of several pods; empty where there is none."""
+    run = engine_of(documents, group.leader)
+    if group.size < 2 or run is None or run.reading is None or not run.reading.all_ranks:
+        return ""
+    asks = (
+        name
+        for name in ("startupProbe", "readinessProbe")
+        if {"httpGet", "tcpSocket"} & mapping(run.container, name).keys()
+    )
+    return next(asks, "")
+
+
+@rule(LEADER_WAITS, kinds=SETS)
+@over_groups
+def leader_ready_deadlock(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A leader that waits for its workers does not have them wait for it."""
+    if text(group.document.manifest, "spec", "startupPolicy") != lws.LEADER_READY:
+        return
+    if probe := _leader_waits(group, documents):
+        yield Fault(
+            path=("spec", "startupPolicy"),
+            what=f"{lws.LEADER_READY} makes workers after the leader is Ready, and its {probe} asks an engine that "
+            f"serves once all {group.size} pods have loaded",
+            fix=f"write {lws.LEADER_CREATED}",
         )
 
 
