@@ -45,6 +45,13 @@ def test_the_silent_splits_are_found() -> None:
     assert "split in silence" in nameless[1]
 
 
+def test_slices_without_a_group_name_are_placed_apart_on_purpose() -> None:
+    slices = {kueue.SLICE_REQUIRED_TOPOLOGY: "topology.lab/rack", kueue.SLICE_SIZE: "2"}
+    assert keys(PREFERRED, {**PREFERRED, **slices}) == []
+    both = {**PREFERRED, **slices, **GROUP}
+    assert keys(both, both) == [kueue.PODSET_GROUP, kueue.PODSET_GROUP]
+
+
 def test_a_group_name_needs_a_level_on_the_same_template() -> None:
     assert keys(GROUP, GROUP) == [kueue.PODSET_GROUP, kueue.PODSET_GROUP]
     assert keys({**REQUIRED, **GROUP}, GROUP) == [kueue.PODSET_GROUP, kueue.REQUIRED_TOPOLOGY]

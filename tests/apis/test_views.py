@@ -75,6 +75,14 @@ def test_a_selector_finds_the_pods_that_controllers_will_make() -> None:
     assert matched("llm", {"app.kubernetes.io/name": "small"}) == [("small", "pod")]
 
 
+def test_workers_are_counted_from_one() -> None:
+    """The ordinal is the group's index on leaders, so that 0 is the leader of the first group alone."""
+    index = {LWS + "name": "r1", "apps.kubernetes.io/pod-index": "0"}
+    assert matched("llm", index) == [("r1", "leader")]
+    index["apps.kubernetes.io/pod-index"] = "1"
+    assert matched("llm", index) == [("r1", "leader"), ("r1", "worker")]
+
+
 def test_a_selector_finds_nothing_elsewhere_and_by_labels_that_no_pod_has() -> None:
     assert matched("other", {LWS + "name": "r1"}) == []
     assert matched("llm", {LWS + "role": "leader"}) == []

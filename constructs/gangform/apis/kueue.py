@@ -245,6 +245,8 @@ def _pair_faults(
             f"{what}; a name joins exactly 2 pod sets",
             f"write `{there}` into both templates",
         )
+    elif SLICE_REQUIRED_TOPOLOGY in {**leader, **workers}:
+        return  # Slices and a group name exclude each other up to 0.19.3: placed apart on purpose.
     elif groups[0] is None and both_levels and any(key in leader for key in _LEVELS):
         yield (
             PODSET_GROUP,

@@ -47,12 +47,15 @@ FIELDS = Table(
 )
 """Fields and values that not every release has."""
 
+POD_INDEX = "apps.kubernetes.io/pod-index"
+"""The ordinal in the StatefulSet: the group's index on a leader; a worker's own, from 1 on (`lws §1`)."""
+
 _VARYING = frozenset(
     {
         GROUP_INDEX,
         PREFIX + "group-key",
         PREFIX + "template-revision-hash",
-        "apps.kubernetes.io/pod-index",
+        POD_INDEX,
         "controller-revision-hash",
         "statefulset.kubernetes.io/pod-name",
     }
@@ -139,10 +142,12 @@ class LeaderWorkerSetForm:
             never: dict[str, str] = {}
             if role == "leader":
                 labels[WORKER_INDEX] = LEADER_INDEX
-            elif WORKER_INDEX not in labels:
+            else:
+                never = {POD_INDEX: LEADER_INDEX}
+            if role == "worker" and WORKER_INDEX not in labels:
                 # A label of the template wins over the controller's own (lab E9): such workers look like leaders.
                 varying = varying | {WORKER_INDEX}
-                never = {WORKER_INDEX: LEADER_INDEX}
+                never[WORKER_INDEX] = LEADER_INDEX
             return PodView(
                 document=document,
                 path=path,

@@ -121,11 +121,7 @@ def topology_annotations_wrong(
         for key, what, fix in faults:
             yield Fault(path=_annotation(group.leader, key), what=what, fix=fix)
         return
-    sliced = kueue.SLICE_REQUIRED_TOPOLOGY in {**group.leader.annotations, **workers.annotations}
-    named = kueue.PODSET_GROUP in {**group.leader.annotations, **workers.annotations}
     for key, what, fix in kueue.annotation_faults(group.leader.annotations, workers.annotations):
-        if key == kueue.PODSET_GROUP and sliced and not named:
-            continue  # Slices and a group name exclude each other up to 0.19.3: split on purpose.
         on_worker = "workerTemplate" in what or key not in group.leader.annotations
         pod = workers if on_worker and key in workers.annotations else group.leader
         yield Fault(path=_annotation(pod, key), what=what, fix=fix)
