@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cluster import crds, kubernetes, kueue, lws, volcano
+from tests.cluster import cleaning, crds, kubernetes, kueue, lws, volcano
 from tests.cluster.api import Api, Object
 from tests.cluster.binaries import Say
 from tests.cluster.kubectl import Kubectl
@@ -70,6 +70,27 @@ class ControlPlane:
         self.site.wait(f"namespace {name}", lambda: self.api.find(account))
         return name
 
+    def claim(self, namespace: str, name: str, *, size: str = "1Ti") -> None:
+        """Make a claim with a volume of its own, bound: nobody provisions volumes here, and pods wait for theirs."""
+        spec = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
+        volume = f"{namespace}-{name}"
+        self.api.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolume",
+                "metadata": {"name": volume},
+                "spec": {**spec, "capacity": {"storage": size}, "hostPath": {"path": "/models"}},
+            }
+        )
+        claim = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {**spec, "volumeName": volume, "resources": {"requests": {"storage": size}}},
+        }
+        path = self.api.path_of(self.api.apply(claim).object)
+        self.site.wait(f"claim {name}", lambda: self.api.get(path)["status"]["phase"] == "Bound")
+
     def set_nodes(self, nodes: Sequence[Object]) -> None:
         """Have exactly these nodes, all ready. Make them with `nodes.node`, or take of `own_nodes`."""
         wanted = {node["metadata"]["name"]: node for node in nodes}
@@ -92,18 +113,16 @@ class ControlPlane:
 
         What they put into `default` and `kube-system` is left: a test has a namespace of its own.
         """
-        for path in self._paths():
-            if "/namespaces/" in path and path not in self._kept:
-                self.api.delete(path)
-        self.site.wait("namespaces to be gone", self._only_kept_namespaces, within=120)
+        names = [
+            path.rpartition("/")[2]
+            for path in self._paths()
+            if path not in self._kept and "/namespaces/" in path
+        ]
+        cleaning.remove_namespaces(self.site, names)
         for path in self._paths():
             if path not in self._kept:
                 self._remove(path)
         self.set_nodes(self.own_nodes)
-
-    def _only_kept_namespaces(self) -> bool:
-        names = (each["metadata"]["name"] for each in self.api.list("/api/v1/namespaces"))
-        return all(f"/api/v1/namespaces/{name}" in self._kept for name in names)
 
     def _remove(self, path: str) -> None:
         """Delete one object that belongs to no namespace; what depends on it may have to go first."""
@@ -116,7 +135,11 @@ class ControlPlane:
 
     def _paths(self) -> Iterator[str]:
         """The paths of everything that tests may make and that belongs to no namespace."""
-        collections = ["/api/v1/namespaces", "/apis/scheduling.k8s.io/v1/priorityclasses"]
+        collections = [
+            "/api/v1/namespaces",
+            "/api/v1/persistentvolumes",
+            "/apis/scheduling.k8s.io/v1/priorityclasses",
+        ]
         for crd in self.api.list("/apis/apiextensions.k8s.io/v1/customresourcedefinitions"):
             spec = crd["spec"]
             if spec["scope"] == "Cluster":

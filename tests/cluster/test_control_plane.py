@@ -41,7 +41,7 @@ def set_of_groups(*, groups: int = 2, size: int = 2, steered: Object | None = No
                     "resources": {"requests": resources, "limits": resources},
                 }
             ],
-            "tolerations": [{"operator": "Exists"}],
+            "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
         },
     }
     return {
