@@ -55,7 +55,11 @@ def test_each_group_is_a_workload_that_neither_surges_nor_scales(make_cluster: M
         ("gang-waits-for-leader", {"startup_policy": "LeaderReady"}, {}),
         ("hypernodes-need-domains", {"placement": REQUIRED}, {}),
         ("topology-plugin-off", {"placement": REQUIRED}, {"pools": KNOWN, **plugins("gang")}),
-        ("hypernodes-lack-host", {"placement": Placement(HOST, "required")}, {"pools": KNOWN}),
+        (
+            "hypernodes-lack-host",
+            {"placement": Placement(HOST, "required"), "leader": Resources({"nvidia.com/gpu": 4})},
+            {"pools": KNOWN},
+        ),
     ],
 )
 def test_what_would_not_start_or_not_be_kept_is_found(
@@ -188,10 +192,40 @@ def test_queues_and_hyper_nodes_are_those_of_the_other_backend(
 def test_the_tree_of_hyper_nodes_is_checked(
     make_cluster: MakeCluster, make_demand: MakeDemand, codes: Codes
 ) -> None:
-    short = Pool(hardware="h100-8x", levels=(BLOCK, RACK), domains=(Domain(at=("b1",), nodes=1),))
-    for pools, expected in ((KNOWN, []), ({"h100": short}, ["domain-path-incomplete"])):
+    twice = Pool(hardware="h100-8x", levels=(RACK,), domains=(Domain(at=("r1",), nodes=1),))
+    demands = [make_demand(), make_demand(pool="more")]
+    for pools, expected in ((KNOWN, []), ({**KNOWN, "more": twice}, ["hypernodes-overlap"])):
         cluster = make_cluster(pools=pools)
-        assert codes(VolcanoPodGroup().check_sum([make_demand()], cluster)) == expected
+        assert set(codes(VolcanoPodGroup().check_sum(demands, cluster))) == set(expected)
+
+
+def test_pools_in_use_agree_on_the_tier_of_a_required_level(
+    make_cluster: MakeCluster, make_demand: MakeDemand, codes: Codes
+) -> None:
+    flat = Pool(hardware="h100-8x", levels=("example.com/row", BLOCK))
+    deep = Pool(hardware="h100-8x", levels=("example.com/row", BLOCK, RACK))
+    cluster = make_cluster(pools={"flat": flat, "deep": deep})
+    held = make_demand(pool="flat", placement=Placement(BLOCK, "required"))
+    check = VolcanoPodGroup().check_sum
+    assert codes(check([held], cluster)) == []
+    both = list(check([held, make_demand(pool="deep", serving="r2")], cluster))
+    assert codes(both) == ["level-has-two-tiers"]
+    assert both[0].at.path == ("servings", "r1", "topology", "level")
+    soft = held._replace(placement=Placement(BLOCK, "preferred"))
+    assert codes(check([soft, make_demand(pool="deep")], cluster)) == []
+
+
+def test_a_pool_that_nothing_runs_on_changes_no_tier(
+    make_cluster: MakeCluster, make_demand: MakeDemand
+) -> None:
+    demand = make_demand(placement=Placement(RACK, "required"))
+    deep = Pool(hardware="h100-8x", levels=(BLOCK, RACK, "example.com/shelf"))
+    alone, beside = make_cluster(pools=KNOWN), make_cluster(pools={**KNOWN, "deep": deep})
+    assert VolcanoPodGroup().stamp(demand, alone) == VolcanoPodGroup().stamp(demand, beside)
+    one, other = (
+        VolcanoPodGroup().foundation([demand], on, defaults=defaults(1)) for on in (alone, beside)
+    )
+    assert one == other
 
 
 @pytest.mark.parametrize(

@@ -221,16 +221,16 @@ def test_pools_that_share_a_domain_share_its_hyper_node(
     assert codes(Volcano().check_sum(demands, cluster)) == []
 
 
-def test_a_level_has_one_tier_on_the_whole_cluster(make_cluster: MakeCluster) -> None:
+def test_a_level_has_one_tier_over_the_pools_in_use(make_cluster: MakeCluster) -> None:
     cluster = make_cluster(pools={"a": pool(BLOCK, RACK, HOST), "b": pool(BLOCK, HOST)})
-    found = [tier(level, cluster) for level in (RACK, BLOCK, HOST, "example.com/row")]
-    assert found == [1, 2, None, None]
+    levels = (RACK, BLOCK, HOST, "example.com/row")
+    assert [tier(level, cluster, ["a", "b"]) for level in levels] == [1, 2, None, None]
+    assert [tier(level, cluster, ["b"]) for level in levels] == [None, 1, None, None]
 
 
 @pytest.mark.parametrize(
     ("code", "pools"),
     [
-        ("domain-path-incomplete", {"h100": pool(BLOCK, RACK, domains=(lies("b1"),))}),
         (
             "hypernodes-overlap",
             {

@@ -87,7 +87,7 @@ def test_descriptions_are_the_docstrings_under_the_fields() -> None:
 
 def test_a_field_is_described_by_its_path_and_by_its_end() -> None:
     tensor = describe("servings.parallelism.tensor")
-    assert (tensor.type, tensor.default) == ("whole number, at least 1", "1")
+    assert (tensor.type, tensor.default) == ("whole number, at least 1, at most 10000", "1")
     assert tensor.doc.startswith("Ranks that share each layer")
     assert describe("tensor") == describe("servings[0].parallelism.tensor") == tensor
     assert describe("cluster.pools.h100.hardware").path == "clusters.pools.hardware"

@@ -50,6 +50,10 @@ class Policy(NamedTuple):
     """A required level is given to one group alone: as many domains are needed as groups (`lws §2d`)."""
     lws_provider: bool | None = None
     """Whether LWS's own gang provider must be on, or off; `None`: it does not matter."""
+    has_priority_classes: bool = False
+    """Whether `admission.priorityClass` means anything to it."""
+    evictions: str = ""
+    """What it evicts without asking a budget, in its own words; empty where it evicts nothing."""
 
 
 class Demand(NamedTuple):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from gangform.admission.admission import Demand
+from gangform.apis.keys import HOSTNAME
 from gangform.findings import Finding, InputPath, Severity, declare
 from gangform.inputs.cluster import Cluster
 
@@ -20,6 +22,31 @@ LEVEL_UNKNOWN = declare(
     Severity.BREAKS,
     "kueue §1.7; lab E4",
 )
+HOST_TOO_SMALL = declare(
+    "host-cannot-hold-group",
+    "A group that must lie on one host needs all its pods to fit one",
+    Severity.BREAKS,
+    "kueue §3; lws §2d",
+)
+RELEASE_MISSING = declare(
+    "release-missing",
+    "What a backend accepts depends on its release, which the cluster does not declare",
+    Severity.BREAKS,
+    "design §5",
+)
+
+
+def release_missing(
+    cluster: Cluster, software: Literal["volcano"], *, example: str
+) -> Iterator[Finding]:
+    """A backend's own release has to be declared: it decides what is written."""
+    if getattr(cluster.versions, software) is None:
+        yield Finding(
+            code=RELEASE_MISSING,
+            at=InputPath(("clusters", cluster.name, "versions", software)),
+            what=f"cluster {cluster.name} declares no release of {software}",
+            fix=f'write versions.{software}, such as `{software}: "{example}"`',
+        )
 
 
 def queue_faults(demand: Demand) -> Iterator[Finding]:
@@ -41,6 +68,7 @@ def level_faults(demand: Demand, cluster: Cluster) -> Iterator[Finding]:
     levels = () if pool is None else pool.levels
     level = demand.placement.level
     if level in levels:
+        yield from _host_faults(demand)
         return
     has = ", ".join(levels) if levels else "no levels"
     yield Finding(
@@ -50,3 +78,21 @@ def level_faults(demand: Demand, cluster: Cluster) -> Iterator[Finding]:
         fix=f"write one of {has}" if levels else f"declare pools.{demand.pool}.levels",
         seen={"level": level, "levels": ", ".join(levels)},
     )
+
+
+def _host_faults(demand: Demand) -> Iterator[Finding]:
+    """A required host holds no group of several pods that each take a whole one."""
+    placement = demand.placement
+    if placement is None or placement.mode == "preferred" or placement.level != HOSTNAME:
+        return
+    asked = demand.leader.get(demand.hardware.gpu.resource, 0)
+    fit = demand.hardware.gpu.count // asked if asked else demand.size
+    if demand.size > fit:
+        yield Finding(
+            code=HOST_TOO_SMALL,
+            at=InputPath((*demand.at, "topology", "level")),
+            what=f"level `{placement.level}` is required: a host takes {fit} pods of {demand.serving}, a group is "
+            f"{demand.size}",
+            fix="write a level above the host, or `mode: preferred`",
+            seen={"fit": str(fit), "size": str(demand.size)},
+        )

@@ -94,6 +94,8 @@ class Kueue:
             scales=True,
             one_workload_per_group=False,
             longest_name=None if release is None else api.longest_name(release, highest_index=0),
+            has_priority_classes=True,
+            evictions="Kueue's evictions",
         )
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from gangform.admission.volcano_objects import (
     foundation,
     hyper_node_faults,
     queue_prerequisites,
+    release_faults,
     reserved_queue_faults,
     tier,
 )
@@ -94,6 +95,7 @@ class VolcanoPodGroup:
         yield from queue_faults(demand)
         yield from reserved_queue_faults(demand, cluster)
         yield from level_faults(demand, cluster)
+        yield from release_faults(cluster)
         if demand.runs_groups and lws_makes_groups(cluster):
             yield Finding(
                 code=PROVIDER_ON,
@@ -204,7 +206,8 @@ def _network_topology(demand: Demand, cluster: Cluster) -> Manifest:
     placement = demand.placement
     if placement is None or placement.mode == "preferred":
         return {"mode": "soft"}
-    number = tier(placement.level, cluster) if cluster.foundation == "all" else None
+    own = [demand.pool]
+    number = tier(placement.level, cluster, own) if cluster.foundation == "all" else None
     if number is None:
         return {"mode": "hard", "highestTierName": placement.level}
     return {"mode": "hard", "highestTierAllowed": number}

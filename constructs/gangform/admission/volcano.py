@@ -16,6 +16,7 @@ from gangform.admission.volcano_objects import (
     foundation,
     hyper_node_faults,
     queue_prerequisites,
+    release_faults,
     reserved_queue_faults,
 )
 from gangform.apis import leaderworkerset as lws
@@ -78,6 +79,7 @@ class Volcano:
         yield from queue_faults(demand)
         yield from reserved_queue_faults(demand, cluster)
         yield from level_faults(demand, cluster)
+        yield from release_faults(cluster)
         if demand.size == 1:
             return
         if lws_makes_groups(cluster) is False:

@@ -5,7 +5,8 @@ that a value reused under two blocks stays two domains; a coarser one names its 
 parents breaks the tree, and then every PodGroup with a topology is passed over: so pools that share a domain share its
 HyperNode, and levels that cannot be told apart are refused.
 
-Tiers are counted over all pools of the cluster: a level has one tier, the largest that any pool gives it.
+A level has one tier, the largest that any pool with demands gives it: a pool that nothing runs on changes nothing. What
+runs already asks for the number that its own pool gives, so that pools in use have to agree on a required level.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from gangform.admission.admission import Demand
+from gangform.admission.checks import release_missing
 from gangform.apis import core
 from gangform.apis import volcano as api
 from gangform.documents.document import Manifest, Node
@@ -28,19 +30,18 @@ RESERVED = declare(
     Severity.BREAKS,
     "volcano §3",
 )
-INCOMPLETE = declare(
-    "domain-path-incomplete",
-    "A domain has one label value for each level above the host",
-    Severity.BREAKS,
-    "volcano §2.2",
-)
 OVERLAP = declare(
     "hypernodes-overlap",
     "A node with two parents breaks Volcano's topology for every group of the cluster",
     Severity.BREAKS,
     "volcano §1.6, §2.2",
 )
-
+TWO_TIERS = declare(
+    "level-has-two-tiers",
+    "A required tier is a number, and pools that go deeper below a level number it higher",
+    Severity.BREAKS,
+    "volcano §1.6, §2",
+)
 TWO_ORDERS = declare(
     "levels-in-two-orders",
     "A level that is above another in one pool is above it in all",
@@ -57,14 +58,19 @@ def above_host(levels: Sequence[str]) -> tuple[str, ...]:
     return tuple(level for level in levels if level != core.HOSTNAME)
 
 
-def tier(level: str, cluster: Cluster) -> int | None:
-    """The tier of a level: 1 for the finest above the host; `None` where no pool has it, and for the host."""
+def tier(level: str, cluster: Cluster, pools: Sequence[str]) -> int | None:
+    """The tier of a level over some pools: 1 for the finest above the host; `None` where none has it."""
     found = [
         len(levels) - levels.index(level)
-        for pool in cluster.pools.values()
-        if level in (levels := above_host(pool.levels))
+        for pool in pools
+        if pool in cluster.pools and level in (levels := above_host(cluster.pools[pool].levels))
     ]
     return max(found, default=None)
+
+
+def release_faults(cluster: Cluster) -> Iterator[Finding]:
+    """What Volcano accepts depends on its release."""
+    yield from release_missing(cluster, "volcano", example=str(api.NEWEST))
 
 
 def reserved_queue_faults(demand: Demand, cluster: Cluster) -> Iterator[Finding]:
@@ -112,21 +118,21 @@ def _queues(demands: Sequence[Demand], defaults: Defaults) -> Iterator[Manifest]
 
 def hyper_nodes(demands: Sequence[Demand], cluster: Cluster) -> list[Manifest]:
     """One for each domain of the demands' pools whose domains are declared, finest tier first."""
-    tree = _tree(demands, cluster)
-    tiers = {domain: tier(domain[-1][0], cluster) or 1 for domain in tree}
+    tree, pools = _tree(demands, cluster), _pools(demands, cluster)
+    tiers = {domain: tier(domain[-1][0], cluster, pools) or 1 for domain in tree}
     order = sorted(tree, key=lambda domain: (tiers[domain], domain))
     return [_hyper_node(domain, tiers[domain], sorted(tree[domain])) for domain in order]
 
 
 def hyper_node_faults(demands: Sequence[Demand], cluster: Cluster) -> Iterator[Finding]:
-    """What would break the tree: paths that are too short, domains that cannot be told apart."""
+    """What would break the tree: levels in two orders or tiers, domains that cannot be told apart."""
     if cluster.foundation != "all":
         return
     pools = _pools(demands, cluster)
     for pool in pools:
         wanted = above_host(cluster.pools[pool].levels)
         for above, below in pairwise(wanted):
-            if (tier(above, cluster) or 0) <= (tier(below, cluster) or 0):
+            if (tier(above, cluster, pools) or 0) <= (tier(below, cluster, pools) or 0):
                 yield Finding(
                     code=TWO_ORDERS,
                     at=InputPath(("clusters", cluster.name, "pools", pool, "levels")),
@@ -134,15 +140,7 @@ def hyper_node_faults(demands: Sequence[Demand], cluster: Cluster) -> Iterator[F
                     fix="write the levels of all pools in one order, coarse to fine",
                     seen={"above": above, "below": below},
                 )
-        for index, each in enumerate(cluster.pools[pool].domains or ()):
-            if len(each.at) != len(wanted):
-                yield Finding(
-                    code=INCOMPLETE,
-                    at=InputPath(("clusters", cluster.name, "pools", pool, "domains", index, "at")),
-                    what=f"a domain of pool {pool} has {len(each.at)} values for {len(wanted)} levels",
-                    fix=f"write one value each for {', '.join(wanted)}",
-                    seen={"values": ", ".join(each.at), "levels": ", ".join(wanted)},
-                )
+    yield from _tier_faults(demands, cluster, pools)
     tree = _tree(demands, cluster)
     for domain in sorted(tree):
         clash = _clash(domain, tree)
@@ -153,6 +151,26 @@ def hyper_node_faults(demands: Sequence[Demand], cluster: Cluster) -> Iterator[F
                 what=f"the domains {_path(domain)} and {_path(clash)} would hold the same nodes or the same name",
                 fix="give all pools that share nodes' labels the same levels",
                 seen={"one": _path(domain), "other": _path(clash)},
+            )
+
+
+def _tier_faults(
+    demands: Sequence[Demand], cluster: Cluster, pools: Sequence[str]
+) -> Iterator[Finding]:
+    for demand in sorted(demands, key=lambda each: each.workload):
+        placement = demand.placement
+        if placement is None or placement.mode == "preferred" or demand.size == 1:
+            continue
+        own = tier(placement.level, cluster, [demand.pool])
+        used = tier(placement.level, cluster, pools)
+        if own != used:
+            yield Finding(
+                code=TWO_TIERS,
+                at=InputPath((*demand.at, "topology", "level")),
+                what=f"level `{placement.level}` is tier {own} in pool {demand.pool} and tier {used} for another "
+                "pool in use, so that no group of this serving would ever find a place",
+                fix=f"give the pools with `{placement.level}` the same levels below it",
+                seen={"own": str(own), "used": str(used)},
             )
 
 

@@ -257,3 +257,6 @@ def _pair_faults(
 
 OLDEST = Release(0, 15)
 """The first release that serves `v1beta2` (`kueue §1.1`)."""
+
+NEWEST = Release(0, 20)
+"""The newest release that was looked at (`kueue §1.1`, §9)."""

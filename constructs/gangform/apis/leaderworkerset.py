@@ -50,6 +50,12 @@ FIELDS = Table(
 POD_INDEX = "apps.kubernetes.io/pod-index"
 """The ordinal in the StatefulSet: the group's index on a leader; a worker's own, from 1 on (`lws §1`)."""
 
+NEWEST = FIELDS.newest
+OLDEST = Release(0, 6)
+"""The first release with `partition` in its strategy, which every set of ours states (`lws §2a`)."""
+OLDEST_KUBERNETES = Release(1, 27)
+"""Before it the controller recreates its StatefulSets for ever (`lws §10` row 3: lws#391, #385, #390)."""
+
 _VARYING = frozenset(
     {
         GROUP_INDEX,

@@ -11,8 +11,12 @@ from collections.abc import Iterator
 
 from gangform.apis.keys import NAME_LIMIT
 from gangform.apis.pods import amount_of
+from gangform.apis.versions import Release
 from gangform.documents.document import Manifest, dig, mapping, sequence, text, whole
 from gangform.findings import Path
+
+NEWEST = Release(1, 15)
+"""The newest release that was looked at (`volcano §1`)."""
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
 """Of PodGroup and Queue."""

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from gangform.apis.keys import ZONE
 from gangform.apis.metadata import is_key, is_label_value
-from gangform.units import BytesPerSecond
+from gangform.units import BytesPerSecond, Seconds
 
 _LABEL = re.compile(r"^[a-z]([-a-z0-9]*[a-z0-9])?$")
 _SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
@@ -100,8 +100,49 @@ def _positive(value: BytesPerSecond) -> BytesPerSecond:
 Bandwidth = Annotated[BytesPerSecond, AfterValidator(_positive)]
 """How fast a pod reads; never 0."""
 
-Count = Annotated[int, Field(ge=1)]
-"""A whole number of at least one."""
+INT32 = 2**31 - 1
+"""The largest number that most fields of Kubernetes hold (OpenAPI `format: int32`)."""
 
-Natural = Annotated[int, Field(ge=0)]
-"""A whole number of at least zero."""
+Count = Annotated[int, Field(ge=1, le=INT32)]
+"""A whole number of at least one that an int32 holds."""
+
+Natural = Annotated[int, Field(ge=0, le=INT32)]
+"""A whole number of at least zero that an int32 holds."""
+
+Integer = Annotated[int, Field(ge=-INT32 - 1, le=INT32)]
+"""A whole number that an int32 holds: priorities."""
+
+MOST_GROUPS = 1_000_000
+"""Replicas of a LeaderWorkerSet at the most (`lws §2a`, `kueue §2.4`)."""
+
+GroupCount = Annotated[int, Field(ge=1, le=MOST_GROUPS)]
+"""Groups of a set."""
+
+Few = Annotated[int, Field(ge=1, le=10_000)]
+"""Ranks of one kind, or layers: far beyond any engine or model, and few enough to list what each of them holds."""
+
+Big = Annotated[int, Field(ge=0, le=2**63 - 1)]
+"""A whole number that no field of an object holds: parameters of a model."""
+
+
+def countable(value: Seconds) -> Seconds:
+    """Refuse a duration that no field of an object holds."""
+    if value > INT32:
+        raise PydanticCustomError(
+            "duration-too-long", "{value} is longer than 68 years", {"value": str(value)}
+        )
+    return value
+
+
+Duration = Annotated[Seconds, AfterValidator(countable)]
+"""A duration whose seconds an int32 holds, since probes, autoscalers and alerts count them."""
+
+
+def _domain_value(value: str) -> str:
+    if not value:
+        raise PydanticCustomError("name-invalid", "a domain without a name selects no node", {})
+    return _label_value(value)
+
+
+DomainValue = Annotated[str, AfterValidator(_domain_value)]
+"""A label value that is not empty: where a node lies."""

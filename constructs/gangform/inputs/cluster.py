@@ -13,12 +13,24 @@ from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from gangform.apis.keys import HOSTNAME
+from gangform.apis.kueue import LEVEL_LIMIT
 from gangform.apis.versions import Release, Versions
-from gangform.inputs.base import Count, LabelKey, LabelValue, Model, Name, Natural, ObjectName
+from gangform.inputs.base import (
+    Count,
+    DomainValue,
+    Duration,
+    Integer,
+    LabelKey,
+    LabelValue,
+    Model,
+    Name,
+    Natural,
+    ObjectName,
+)
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.serving import Serving, Version
-from gangform.units import Seconds
+from gangform.inputs.texts import Line, Url
 
 Switch = Literal["enabled", "disabled", "unknown"]
 """A setting of the cluster that our output relies on."""
@@ -50,7 +62,7 @@ class Installed(Model):
 class Domain(Model):
     """Nodes that share their place at every level above the host."""
 
-    at: tuple[str, ...] = Field(strict=False, min_length=1)
+    at: tuple[DomainValue, ...] = Field(strict=False)
     """Label values, one a level, coarse to fine, the host level left out."""
     nodes: Count
 
@@ -72,6 +84,12 @@ class Pool(Model):
     @field_validator("levels")
     @classmethod
     def _host_last(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(value) > LEVEL_LIMIT:
+            raise PydanticCustomError(
+                "levels-too-many",
+                "{count} levels are more than the {limit} that a topology may have",
+                {"count": len(value), "limit": LEVEL_LIMIT},
+            )
         if len(set(value)) != len(value) or HOSTNAME in value[:-1]:
             raise PydanticCustomError(
                 "levels-order",
@@ -86,7 +104,7 @@ class KueueSettings(Model):
 
     lws_framework: Switch = "unknown"
     """Whether the LeaderWorkerSet integration is on; disabled means groups run outside quota, silently."""
-    wait_for_pods_ready: Seconds | Literal["disabled", "unknown"] | None = None
+    wait_for_pods_ready: Duration | Literal["disabled", "unknown"] | None = None
     """Timeout from admission to ready; `None` means the release's default (disabled up to 0.18, 30m from 0.19)."""
     quota: dict[str, dict[str, str]] | None = None
     """Nominal quota of existing ClusterQueues' flavors: flavor → resource → amount, where `foundation: existing`."""
@@ -106,8 +124,8 @@ class Monitoring(Model):
     """Whether PrometheusRules and PodMonitors are made at all."""
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Labels that the Prometheus selects rules and monitors by (`release: …` for kube-prometheus-stack)."""
-    kube_state_metrics_job: str = "kube-state-metrics"
-    runbook_base: str | None = None
+    kube_state_metrics_job: Line = "kube-state-metrics"
+    runbook_base: Url | None = None
     """URL before the alert's name; `None`: no runbook links."""
 
 
@@ -125,7 +143,7 @@ class Cluster(Model):
     """LWS's `gangSchedulingManagement.schedulerProvider`: a switch of the whole cluster."""
     kueue: KueueSettings = Field(default_factory=KueueSettings.model_construct)
     volcano: VolcanoSettings = Field(default_factory=VolcanoSettings.model_construct)
-    priorities: dict[ObjectName, int] = Field(default_factory=dict)
+    priorities: dict[ObjectName, Integer] = Field(default_factory=dict)
     """Kueue WorkloadPriorityClasses that the foundation makes: name → value."""
     metrics_adapter: Literal["external", "none", "unknown"] = "unknown"
     """Who serves external.metrics.k8s.io; autoscaling is refused until it is `external`."""

@@ -24,6 +24,7 @@ _ALL = (
     _refused("unit-missing", "A bare number where the unit decides what it means", "design §3"),
     _refused("not-a-quantity", "A text that is no quantity of the field's unit", "design §3"),
     _refused("name-reserved", "A serving called like the chart of the cluster", "design §4 GitOps"),
+    _refused("duration-too-long", "A duration that no field of Kubernetes holds", "cases r18"),
     _refused("bandwidth-zero", "A read bandwidth of nothing", "cases r18"),
     _refused("path-refused", "A path that no volume may have", "core/v1: validation of volumes"),
     _refused("name-invalid", "A name or label key that Kubernetes refuses", "lws §13"),
@@ -37,6 +38,29 @@ _ALL = (
         "A restart policy that drifts or that no release has",
         "design §4 Workload",
     ),
+    _refused(
+        "metric-name-invalid",
+        "A metric's name that Prometheus does not take",
+        "observability §3.2; Prometheus: data model",
+    ),
+    _refused(
+        "series-label-invalid",
+        "A label of a series that Prometheus does not take",
+        "observability §3.2; Prometheus: data model",
+    ),
+    _refused(
+        "text-not-one-line", "A text that is empty or not one printable line", "design §3 Serving"
+    ),
+    _refused("url-invalid", "A runbook address that no link can have", "design §4 Monitoring"),
+    _refused(
+        "text-expands",
+        "A text in an argument that the kubelet takes for a variable",
+        "core/v1: Container.args",
+    ),
+    _refused(
+        "quantity-zero", "An amount of nothing where leaving it out is meant", "design §3 Serving"
+    ),
+    _refused("levels-too-many", "More levels than a topology may have", "kueue §1.2"),
     _refused(
         "levels-order",
         "Topology levels that repeat, or a host level that is not last",
@@ -129,6 +153,23 @@ def fix_of(kind: str, name: str, value: Any, context: Mapping[str, Any], here: S
         return f"write a whole number of groups: `{name}: 1`"
     if kind == "restart-policy-word":
         return "write `RecreateGroupAfterStart`, or remove the line to have it derived"
+    if kind == "metric-name-invalid":
+        name_of = re.sub(r"[^a-zA-Z0-9_:]+", "_", plain(value)).strip("_").lstrip("0123456789")
+        return f"write `{name_of or 'queue_length'}`, as the adapter serves it"
+    if kind == "series-label-invalid":
+        return "write the label as the series has it: dots, slashes and dashes are underscores"
+    if kind == "text-not-one-line":
+        return f"write a text for `{name}`, or remove the line"
+    if kind == "url-invalid":
+        return "write an address such as https://runbooks.example.com/serving, or remove the line"
+    if kind == "text-expands":
+        return "write it without `$(`, or remove the line"
+    if kind == "quantity-zero":
+        return f"write an amount above 0 for `{name}`, or remove the line to have it derived"
+    if kind == "levels-too-many":
+        return f"name the {context['limit']} levels that matter, coarse to fine"
+    if kind == "duration-too-long":
+        return f"write what it takes, such as `{name}: 45m`"
     if kind == "bandwidth-zero":
         return "write what a pod reads, such as 2GiB/s, or leave it out"
     if kind == "name-reserved":

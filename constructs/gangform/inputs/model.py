@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from gangform.inputs.base import Count, Model, Natural, ObjectName
+from gangform.inputs.base import Big, Count, Few, Model, Natural, ObjectName
 from gangform.units import Bytes
 
 WeightType = Literal["bf16", "fp8", "int4", "mxfp4", "nvfp4"]
@@ -62,7 +62,7 @@ class Experts(Model):
 class Architecture(Model):
     """The shape of a decoder, from its published `config.json`."""
 
-    layers: Count
+    layers: Few
     hidden: Count
     vocabulary: Count
     """Rows of the embedding. Tensor parallelism must divide it (`engines §1.2`)."""
@@ -98,9 +98,9 @@ class ModelProfile(Model):
     """Size of what has to be read from disk or network, all files."""
     draft: Bytes = Bytes(0)
     """Part of the checkpoint that is read but loaded only as a draft model (multi-token prediction of DeepSeek)."""
-    parameters: Count | None = None
+    parameters: Big | None = Field(default=None, ge=1)
     """All parameters, a whole number."""
-    expert_parameters: Natural = 0
+    expert_parameters: Big = 0
     """Parameters of routed experts, which expert parallelism shards over data-parallel ranks too."""
     context_limit: Count
     """The longest context that the model was made for, in tokens."""

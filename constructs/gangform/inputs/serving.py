@@ -14,8 +14,11 @@ from pydantic_core import PydanticCustomError
 
 from gangform.apis.versions import Release
 from gangform.inputs.base import (
+    MOST_GROUPS,
     Bandwidth,
     Count,
+    Few,
+    GroupCount,
     LabelKey,
     LabelValue,
     Model,
@@ -24,7 +27,8 @@ from gangform.inputs.base import (
     ObjectName,
 )
 from gangform.inputs.model import ModelProfile
-from gangform.units import Bytes, Millicores, Seconds
+from gangform.inputs.texts import Argument, MetricName, SeriesLabel, SomeBytes, SomeCpu, SomeSeconds
+from gangform.units import Bytes
 
 FOUNDATION = "foundation"
 """Name of the chart with a cluster's queues, flavors and topology; no serving may be called so."""
@@ -64,7 +68,7 @@ def _groups(value: object) -> object:
     return value
 
 
-Groups = Annotated[int, Field(ge=0), BeforeValidator(_groups)]
+Groups = Annotated[int, Field(ge=0, le=MOST_GROUPS), BeforeValidator(_groups)]
 """A whole number of groups; percentages are refused (`lws §3`, `lab` summary 4)."""
 
 
@@ -87,15 +91,15 @@ class Engine(Model):
 class Parallelism(Model):
     """How one replica is split. tensor × pipeline × data × prefillContext = size × GPUs per pod."""
 
-    tensor: Count = 1
+    tensor: Few = 1
     """Ranks that share each layer; inside the NVLink domain unless the hardware says more."""
-    pipeline: Count = 1
+    pipeline: Few = 1
     """Stages of consecutive layers."""
-    data: Count = 1
+    data: Few = 1
     """Attention replicas inside one group (mixture-of-experts models)."""
-    prefill_context: Count = 1
+    prefill_context: Few = 1
     """Ranks that share a prompt's tokens."""
-    decode_context: Count = 1
+    decode_context: Few = 1
     """Ranks that share a sequence's cache; divides tensor and uses the same GPUs."""
     expert_parallel: bool = False
     """Spread whole experts over tensor × data ranks instead of cutting each."""
@@ -104,13 +108,13 @@ class Parallelism(Model):
 class Autoscaling(Model):
     """Bounds and signal of a HorizontalPodAutoscaler on the set: one step is one group."""
 
-    min: Count
-    max: Count
-    metric: str | None = None
+    min: GroupCount
+    max: GroupCount
+    metric: MetricName | None = None
     """External metric; `None` means the engine's waiting requests under the name the adapter should give it."""
     target: Count | None = None
     """Value a group at which one more is added; `None` means the default."""
-    selector: dict[str, str] = Field(default_factory=dict)
+    selector: dict[SeriesLabel, LabelValue] = Field(default_factory=dict)
     """Further labels of the metric's series."""
 
     @model_validator(mode="after")
@@ -142,9 +146,9 @@ class Rollout(Model):
     """Groups made beyond the wanted number first; `None` is derived (`design §4` Workload)."""
     max_unavailable: Groups | None = None
     """Groups that may be missing; `None` is derived."""
-    spare_groups: Natural = 0
+    spare_groups: Groups = 0
     """Whole groups of capacity that the pool keeps free for this serving."""
-    canary_groups: Natural | None = None
+    canary_groups: Groups | None = None
     """Groups that take a new revision while the rest stays; `None` rolls all (LWS partition)."""
 
 
@@ -186,7 +190,7 @@ class Weights(Model):
     """Folder on the node (`nodePath`), or inside the volume (`claim`)."""
     storage_class: ObjectName | None = None
     """StorageClass of `perPod`; `None` means the cluster's default."""
-    size: Bytes | None = None
+    size: SomeBytes | None = None
     """Size of the claim of `perPod`; `None` is derived from the checkpoint."""
     read_bandwidth: Bandwidth | None = None
     """How fast one pod reads; wins over the hardware's figure."""
@@ -249,11 +253,11 @@ class Network(Model):
 class Resources(Model):
     """Requests of one pod, where the derived ones do not suit. Limits of memory and storage follow."""
 
-    cpu: Millicores | None = None
-    memory: Bytes | None = None
+    cpu: SomeCpu | None = None
+    memory: SomeBytes | None = None
     """Includes `/dev/shm`."""
-    ephemeral_storage: Bytes | None = None
-    shared_memory: Bytes | None = None
+    ephemeral_storage: SomeBytes | None = None
+    shared_memory: SomeBytes | None = None
 
 
 class Pods(Model):
@@ -312,7 +316,7 @@ class Serving(Model):
     pool: Name
     """A pool of the cluster."""
     engine: Engine
-    groups: Count | None = None
+    groups: GroupCount | None = None
     """Fixed number of groups; or `autoscaling`."""
     autoscaling: Autoscaling | None = None
     context: Count
@@ -325,7 +329,7 @@ class Serving(Model):
     """The clusters it runs on; `None` means every cluster of the fleet."""
     workload: Literal["LeaderWorkerSet"] | None = None
     """Asks for a set where one pod would do."""
-    served_model_name: str | None = None
+    served_model_name: Argument | None = None
     """What clients call it; `None` means the profile's name."""
     rollout: Rollout = Field(default_factory=Rollout.model_construct)
     restart_policy: (
@@ -338,9 +342,9 @@ class Serving(Model):
     spread: LabelKey | None = None
     """A level over whose domains groups should be spread."""
     weights: Weights = Field(default_factory=Weights.model_construct)
-    cold_start: Seconds | None = None
+    cold_start: SomeSeconds | None = None
     """Measured: pod created to leader ready. Wins over the derived one."""
-    pending_alert_after: Seconds | None = None
+    pending_alert_after: SomeSeconds | None = None
     """How long a group may wait for capacity before an alert; `None` means the default."""
     fit: Fit = Field(default_factory=Fit.model_construct)
     network: Network | None = None

@@ -1,0 +1,94 @@
+"""Texts and amounts that end in somebody else's language: PromQL, templates of alerts, command lines, requests.
+
+What such a language would read as its own syntax is refused here, where the user wrote it, and not escaped later.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+from gangform.inputs.base import countable
+from gangform.units import Bytes, Millicores, Seconds
+
+_METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+_LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_URL = re.compile(r"https?://[^\s{}]+")
+
+
+def _metric(value: str) -> str:
+    if not _METRIC.fullmatch(value):
+        raise PydanticCustomError(
+            "metric-name-invalid",
+            "`{value}` is no name of a metric: letters, digits, underscores and colons, no digit first",
+            {"value": value},
+        )
+    return value
+
+
+def _label(value: str) -> str:
+    if not _LABEL.fullmatch(value):
+        raise PydanticCustomError(
+            "series-label-invalid",
+            "`{value}` is no label of a series: letters, digits and underscores, no digit first",
+            {"value": value},
+        )
+    return value
+
+
+def _line(value: str) -> str:
+    if not value.strip() or not value.isprintable():
+        raise PydanticCustomError(
+            "text-not-one-line", "a text of one printable line is wanted, and this is none", {}
+        )
+    return value
+
+
+def _url(value: str) -> str:
+    if not _URL.fullmatch(value) or not value.isprintable():
+        raise PydanticCustomError(
+            "url-invalid",
+            "`{value}` is no address: it begins with http:// or https:// and has no blanks and no braces",
+            {"value": value},
+        )
+    return value
+
+
+def _literal(value: str) -> str:
+    if "$(" in value:
+        raise PydanticCustomError(
+            "text-expands",
+            "`{value}`: the kubelet reads `$(NAME)` in an argument as a variable",
+            {"value": value},
+        )
+    return _line(value)
+
+
+def _some(value: int) -> int:
+    if value <= 0:
+        raise PydanticCustomError(
+            "quantity-zero", "an amount of {value} is not the same as none given", {"value": value}
+        )
+    return value
+
+
+MetricName = Annotated[str, AfterValidator(_metric)]
+"""A metric's name as Prometheus takes it without quotes."""
+SeriesLabel = Annotated[str, AfterValidator(_label)]
+"""The name of a label of a series."""
+Line = Annotated[str, AfterValidator(_line)]
+"""One printable line, not empty."""
+Url = Annotated[str, AfterValidator(_url)]
+"""An address that may stand in a template of an alert."""
+Argument = Annotated[str, AfterValidator(_literal)]
+"""One line that stands in an argument of a container as it is."""
+
+SomeBytes = Annotated[Bytes, AfterValidator(_some)]
+"""An amount of memory above 0."""
+SomeCpu = Annotated[Millicores, AfterValidator(_some)]
+"""An amount of CPU above 0."""
+SomeSeconds = Annotated[Seconds, AfterValidator(_some), AfterValidator(countable)]
+"""A duration above 0 whose seconds an int32 holds."""
