@@ -62,6 +62,33 @@ def one(container: str) -> list[str]:
             "ports: [{name: a, containerPort: 1}, {name: a, containerPort: 2}]",
             "containers[0].ports[1].name: two ports are called `a`",
         ),
+        (
+            "env: [{name: A, value: 8}]",
+            "containers[0].env[0].value: the value of `A` must be text, and `8` is none",
+        ),
+        (
+            "env: [{name: A, value: true}]",
+            "containers[0].env[0].value: the value of `A` must be text, and `true` is none",
+        ),
+        (
+            "env: [{name: A, value: b}, {name: C}, {name: A, value: b}]",
+            "containers[0].env[2].name: `A` stands twice: server-side apply takes a variable once",
+        ),
+        (
+            "securityContext: {allowPrivilegeEscalation: false, privileged: true}",
+            "containers[0].securityContext.allowPrivilegeEscalation: "
+            "allowPrivilegeEscalation: false beside privileged: true, which implies it",
+        ),
+        (
+            "securityContext: {allowPrivilegeEscalation: false, capabilities: {add: [CAP_SYS_ADMIN]}}",
+            "containers[0].securityContext.allowPrivilegeEscalation: "
+            "allowPrivilegeEscalation: false beside the capability CAP_SYS_ADMIN, which implies it",
+        ),
+        (
+            "securityContext: {runAsUser: '1000'}",
+            "containers[0].securityContext.runAsUser: "
+            "runAsUser `1000` is no whole number from 0 to 2147483647",
+        ),
         ("env: [{name: A=B}]", "containers[0].env[0].name: `A=B` is not a name of a variable"),
         (
             "startupProbe: {failureThreshold: 5}",
@@ -101,6 +128,14 @@ def test_the_pod_api_refuses_a_container(container: str, said: str) -> None:
         (
             "{containers: [{name: a, image: b}], restartPolicy: Never}",
             "restartPolicy: restartPolicy `Never` is not supported in a StatefulSet: supported values: Always",
+        ),
+        (
+            "{containers: [{name: a, image: b}], securityContext: {runAsUser: root}}",
+            "securityContext.runAsUser: runAsUser `root` is no whole number from 0 to 2147483647",
+        ),
+        (
+            "{containers: [{name: a, image: b}], securityContext: {fsGroup: -1}}",
+            "securityContext.fsGroup: fsGroup `-1` is no whole number from 0 to 2147483647",
         ),
         (
             "{containers: [{name: a, image: b}], terminationGracePeriodSeconds: -1}",
@@ -143,10 +178,12 @@ def test_a_sound_pod_is_not_refused() -> None:
         refused("""
 hostNetwork: true
 restartPolicy: Always
+securityContext: {runAsUser: 0, runAsGroup: 2147483647}
 initContainers: [{name: proxy, image: b, restartPolicy: Always, startupProbe: {tcpSocket: {port: 1}}}]
 containers:
 - name: server
   image: b
+  securityContext: {privileged: true, allowPrivilegeEscalation: true, capabilities: {add: [SYS_ADMIN]}}
   env: [{name: PATH_1}, {name: my.dotted-name, value: a}]
   ports: [{name: http, containerPort: 8000}]
   resources: {limits: {nvidia.com/gpu: 8, rdma/hca: 1}, requests: {cpu: "4"}}

@@ -204,3 +204,17 @@ def test_the_users_fields_stand_after_ours(
         if key not in ("containers", "volumes")
     }
     assert spell({**template, "spec": spec}) == golden
+
+
+def test_the_users_security_context_wins_and_keeps_what_the_fabric_needs(build: Built) -> None:
+    def made(**context: Any) -> Any:
+        found = find(build(pods=Pods(container_security_context=context)), "LeaderWorkerSet")
+        return mapping(found, *LEADER, "spec", "containers", 0)["securityContext"]
+
+    assert made() == {"allowPrivilegeEscalation": False, "capabilities": {"add": ["IPC_LOCK"]}}
+    assert made(privileged=True, capabilities={"add": ["SYS_PTRACE"], "drop": ["ALL"]}) == {
+        "allowPrivilegeEscalation": True,
+        "capabilities": {"add": ["IPC_LOCK", "SYS_PTRACE"], "drop": ["ALL"]},
+        "privileged": True,
+    }
+    assert made(allowPrivilegeEscalation=True)["allowPrivilegeEscalation"] is True

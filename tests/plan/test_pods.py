@@ -8,7 +8,7 @@ import pytest
 from gangform.findings import Finding
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.hardware import HardwareShape, Rdma, Taint
-from gangform.inputs.serving import Parallelism, Pods, Resources, Serving
+from gangform.inputs.serving import Engine, Parallelism, Pods, Resources, Serving
 from gangform.plan.pods import Spread
 from gangform.plan.serving import ServingPlan
 from gangform.units import Bytes, Millicores
@@ -317,3 +317,44 @@ def test_pieces_of_another_type_do_not_stop_the_plan(
     make_plan: MakePlan, odd: dict[str, Any]
 ) -> None:
     assert make_plan(pods=Pods(**odd)).lead.pods.extension == Pods(**odd)
+
+
+def test_privileges_that_the_user_asks_for_are_not_denied_by_us(
+    make_plan: MakePlan, make_cluster: MakeCluster, make_hardware: MakeHardware
+) -> None:
+    on = make_cluster(pool={"hardware": make_hardware(rdma=Rdma(resource="rdma/ib"))})
+
+    def asked(**context: Any) -> tuple[bool, tuple[str, ...]]:
+        pods = make_plan(on=on, pods=Pods(container_security_context=context)).lead.pods
+        return pods.privilege_escalation, pods.capabilities
+
+    assert asked() == asked(runAsUser=5) == (False, ("IPC_LOCK",))
+    assert asked(privileged=True) == (True, ("IPC_LOCK",))
+    for spelled in ("SYS_ADMIN", "CAP_SYS_ADMIN"):
+        assert asked(capabilities={"add": [spelled]}) == (True, ("IPC_LOCK", spelled))
+    both = {"add": ["SYS_PTRACE", "CAP_IPC_LOCK"], "drop": ["ALL"]}
+    assert asked(capabilities=both) == (False, ("IPC_LOCK", "SYS_PTRACE"))
+
+
+@pytest.mark.parametrize("image", ["REGISTRY/IMAGE", "${IMAGE}", "a b", "a:", "a:v1\n"])
+def test_an_image_that_no_registry_has_is_refused_at_its_input(
+    make_plan: MakePlan, codes: Codes, image: str
+) -> None:
+    plan = make_plan(engine=Engine(version="0.33.0", image=image))
+    assert codes(plan.findings) == ["engine-image-invalid"]
+    assert plan.findings[0].at.path == ("servings", "llm", "engine", "image")
+
+
+@pytest.mark.parametrize("image", [None, "r.example:5000/a/b:v1", "x@sha256:" + "a" * 64])
+def test_an_image_of_ones_own_is_taken(
+    make_plan: MakePlan, codes: Codes, image: str | None
+) -> None:
+    assert codes(make_plan(engine=Engine(version="0.33.0", image=image)).findings) == []
+
+
+@pytest.mark.parametrize("label", ["pod-template-hash", "controller-revision-hash"])
+def test_hashes_of_controllers_are_no_labels_of_the_user(
+    make_plan: MakePlan, codes: Codes, label: str
+) -> None:
+    plan = make_plan(pods=Pods(labels={label: "a"}))
+    assert codes(plan.findings) == ["label-owned-by-controller"]

@@ -133,7 +133,10 @@ def test_templates_leave_the_controllers_labels_alone(
     wrong = make("set", {f"W>metadata>labels>{label}": "0"})
     at = f"workerTemplate.metadata.labels[{label}]"
     refused("template-label-of-controller", at, wrong)
-    accepted("template-label-of-controller", make("set"))
+    accepted("template-label-of-controller", make("set"), make("deployment"))
+    for label in ("pod-template-hash", "controller-revision-hash"):
+        own = make("deployment", {f"spec>template>metadata>labels>{label}": "a"})
+        refused("template-label-of-controller", f"metadata.labels.{label}", own)
 
 
 def test_subgroups_divide_the_group(make: Make, refused: Check, accepted: Check) -> None:

@@ -21,5 +21,12 @@ def test_keys_and_values_are_those_of_metadata(make: Make, refused: Check, accep
     refused(
         "metadata-refused", "nodeSelector.x", make("set", {"L>spec>nodeSelector": {"x": "y z"}})
     )
+    long = {"a": "x" * 200_000, "b": "y" * 62_142}
+    refused(
+        "metadata-refused",
+        "metadata.annotations ~ 262144",
+        make("set", {"metadata>annotations": {**long, "cc": ""}}),
+    )
+    accepted("metadata-refused", make("set", {"metadata>annotations": long}))
     fine = {"metadata>annotations": {"example.com/note": "anything, at any length"}}
     accepted("metadata-refused", make("set"), make("set", fine), make("deployment"))

@@ -36,6 +36,8 @@ REGION = "topology.kubernetes.io/region"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 POD_TEMPLATE_HASH = "pod-template-hash"
 """What the Deployment controller puts on pods, one value a template revision."""
+REVISION_HASH = "controller-revision-hash"
+"""What the StatefulSet controller, and so LeaderWorkerSet, puts on pods: the revision that they are of."""
 
 GPU = "nvidia.com/gpu"
 """The extended resource of NVIDIA's device plugin."""

@@ -14,6 +14,9 @@ from gangform.findings import Path
 _SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
 _NAME = re.compile(r"^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")
 
+ANNOTATIONS_LIMIT = 256 * 1024
+"""Bytes that all annotations of an object may take, keys included (`TotalAnnotationSizeLimitB`)."""
+
 Refusal = tuple[Path, str, str]
 """Path below the metadata, what is wrong, what to write instead."""
 
@@ -39,6 +42,13 @@ def refusals(metadata: Node | None) -> Iterator[Refusal]:
             continue
         for key, value in entries.items():
             yield from _entry(field, key, value)
+        size = sum(len(f"{key}{value}".encode()) for key, value in entries.items())
+        if field == "annotations" and size > ANNOTATIONS_LIMIT:
+            yield (
+                (field,),
+                f"the annotations take {size} bytes together, at most {ANNOTATIONS_LIMIT} are allowed",
+                "keep long texts in a ConfigMap",
+            )
 
 
 def label_refusals(entries: Node | None) -> Iterator[Refusal]:

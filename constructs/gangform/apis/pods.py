@@ -7,6 +7,7 @@ into pods alone: requests from limits, `enableServiceLinks`, host ports.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
@@ -16,6 +17,11 @@ from gangform.documents.document import Manifest, Node, dig, mapping, sequence, 
 from gangform.findings import Path
 from gangform.units import UnitError, quantity
 
+_IMAGE: Final = re.compile(
+    r"^(?:(?:localhost|[\w-]*[.:][\w.:-]*)/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
+    r"(?::\w[\w.-]{0,127})?(?:@[a-z0-9+._-]+:[0-9a-fA-F]{32,})?\Z",
+    re.ASCII,
+)
 _LISTS: Final = ("containers", "initContainers")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _HANDLERS: Final = (*_PROBES, "lifecycle.postStart", "lifecycle.preStop")
@@ -170,6 +176,11 @@ def complete_core(spec: dict[str, Any]) -> None:
     if isinstance(account, str) and account:
         spec["serviceAccount"] = account
     spell(spec, _QUANTITIES)
+
+
+def is_image(image: str) -> bool:
+    """Whether a text is the name of an image: a lower-case repository, then a tag, a digest or both."""
+    return bool(_IMAGE.match(image))
 
 
 def pull_policy(image: str) -> str:

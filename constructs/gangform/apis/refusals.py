@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from gangform.apis.pods import amount_of
+from gangform.apis.security import security_refusals
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text, whole
 from gangform.findings import Path
 
@@ -60,6 +61,7 @@ def pod_refusals(
     grace = whole(spec, "terminationGracePeriodSeconds")
     if grace is not None and grace < 0:
         yield ("terminationGracePeriodSeconds",), f"{grace} is negative", "write 0 or more seconds"
+    yield from security_refusals(dig(spec, "securityContext"), ("securityContext",))
     yield from _volumes(spec)
     yield from _containers(spec, claims)
     for index, toleration in enumerate(sequence(spec, "tolerations")):
@@ -125,6 +127,8 @@ def _containers(spec: Manifest, claims: Collection[str]) -> Iterator[Refusal]:
                 yield (*path, "image"), f"container `{name}` has no image", "name an image"
             yield from _resources(mapping(container, "resources"), (*path, "resources"))
             yield from _environment(container, path)
+            own = dig(container, "securityContext")
+            yield from security_refusals(own, (*path, "securityContext"))
             yield from _mounts(container, path, volumes)
             yield from _ports(container, path, on_host, taken)
             restarts = kind == "containers" or text(container, "restartPolicy") == "Always"
@@ -184,8 +188,23 @@ def _resources(resources: Manifest, path: Path) -> Iterator[Refusal]:
 
 
 def _environment(container: Node, path: Path) -> Iterator[Refusal]:
+    seen: set[str] = set()
     for index, variable in enumerate(sequence(container, "env")):
-        name = text(variable, "name")
+        name, value = text(variable, "name"), dig(variable, "value")
+        if value is not None and not isinstance(value, str):
+            shown = str(value).lower() if isinstance(value, bool) else value
+            yield (
+                (*path, "env", index, "value"),
+                f"the value of `{name}` must be text, and `{shown}` is none",
+                f'write value: "{shown}"' if isinstance(value, (bool, int)) else "write a text",
+            )
+        if name and name in seen:
+            yield (
+                (*path, "env", index, "name"),
+                f"`{name}` stands twice: server-side apply takes a variable once",
+                "keep one of them",
+            )
+        seen.add(name)
         if not _ENV_NAME.match(name):
             yield (
                 (*path, "env", index, "name"),

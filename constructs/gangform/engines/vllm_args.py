@@ -217,7 +217,7 @@ def check_arguments(ask: LaunchRequest) -> Iterator[Finding]:
         fix = f"write {flag}={value.strip()}, or two items"
         yield found(ask, JOINED, "engine.args", f"`{args[index]}` is one item", fix, index)
     for one in flags:
-        one = one._replace(flag=meant(one.flag))  # noqa: PLW2901
+        one = one._replace(flag=meant(one.flag))
         name = one.flag
         positive = meant("--" + name.removeprefix("--no-")) if name.startswith("--no-") else name
         if positive in OWNED:

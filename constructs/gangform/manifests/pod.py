@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from gangform.documents.document import Manifest, Node
+from gangform.documents.document import Manifest, Node, mapping
 from gangform.engines.engine import EnvVar, Probe, Process
 from gangform.inputs.hardware import Taint
 from gangform.plan.serving import RolePlan, ServingPlan, WorkloadPlan
@@ -97,15 +97,24 @@ def container(role: RolePlan, process: Process) -> Manifest:
         made["lifecycle"] = {
             "preStop": {"exec": {"command": ["sleep", f"{plain(process.pre_stop)}"]}}
         }
-    context: dict[str, Node] = {"allowPrivilegeEscalation": pods.privilege_escalation}
-    if pods.capabilities:
-        context["capabilities"] = {"add": list(pods.capabilities)}
-    made["securityContext"] = {**context, **node_map(pods.extension.container_security_context)}
+    made["securityContext"] = security_context(role)
     made["volumeMounts"] = [
         *map(mount, pods.volumes),
         *map(node, pods.extension.volume_mounts),
     ]
     return made
+
+
+def security_context(role: RolePlan) -> Manifest:
+    """What the engine's container may do: the user's word wins field by field, and added capabilities are joined."""
+    pods = role.pods
+    theirs = node_map(pods.extension.container_security_context)
+    joined: dict[str, Node] = {}
+    if pods.capabilities:
+        named = mapping(theirs, "capabilities")
+        joined["capabilities"] = {**named, "add": list(pods.capabilities)}
+    own: dict[str, Node] = {"allowPrivilegeEscalation": pods.privilege_escalation, **joined}
+    return {**own, **theirs, **joined}
 
 
 def variable(env: EnvVar) -> Manifest:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
-from gangform.apis import kueue, leaderworkerset, volcano
+from gangform.apis import kueue, leaderworkerset, security, volcano
 from gangform.apis.core import APP_NAME, MANAGED_BY
+from gangform.apis.keys import POD_TEMPLATE_HASH, REVISION_HASH
+from gangform.apis.pods import is_image
 from gangform.apis.pods import requests as requests_of
 from gangform.documents.document import Node, text
 from gangform.engines.engine import Launch, Shape
@@ -74,9 +76,19 @@ NAME_TAKEN = declare(
     "lab E9",
 )
 
+IMAGE = declare(
+    "engine-image-invalid",
+    "An image name that no registry can have: the engine never starts",
+    Severity.BREAKS,
+    "OCI distribution: a repository is lower case",
+)
+
+Amount = TypeVar("Amount", Bytes, Millicores)
+
 CONTAINER = "engine"
 """Name of the container that runs the engine."""
 SHARED_MEMORY = "/dev/shm"
+_OWNED = (APP_NAME, MANAGED_BY, POD_TEMPLATE_HASH, REVISION_HASH)
 
 
 class Spread(NamedTuple):
@@ -104,7 +116,7 @@ class PodsPlan(NamedTuple):
     taints: tuple[Taint, ...]
     """Taints of the shape, to be tolerated."""
     capabilities: tuple[str, ...]
-    """Linux capabilities that the fabric needs."""
+    """Linux capabilities to add: what the fabric needs, then the user's."""
     annotations: Mapping[str, str]
     privilege_escalation: bool
     mount_token: bool
@@ -165,6 +177,10 @@ def shared_memory(per_gpu: Bytes, gpus: int) -> Bytes:
     return Bytes(per_gpu * gpus)
 
 
+def _given(asked: Amount | None, derived: Amount) -> Amount:
+    return derived if asked is None else asked
+
+
 def derive(
     serving: Serving,
     *,
@@ -179,15 +195,18 @@ def derive(
     extension, own = serving.pods, serving.pods.resources
     part = Fraction(shape.gpus_per_pod, hardware.gpu.count)
     portion = part * defaults.allocatable_share
-    shm = own.shared_memory or shared_memory(defaults.shared_memory_per_gpu, shape.gpus_per_pod)
-    memory_request = own.memory or memory(hardware.memory, portion)
-    storage = own.ephemeral_storage or memory(hardware.ephemeral_storage, portion)
+    shm = _given(
+        own.shared_memory, shared_memory(defaults.shared_memory_per_gpu, shape.gpus_per_pod)
+    )
+    memory_request = _given(own.memory, memory(hardware.memory, portion))
+    storage = _given(own.ephemeral_storage, memory(hardware.ephemeral_storage, portion))
     amounts = {
-        "cpu": int(own.cpu or cpu(hardware.cpu, portion)),
+        "cpu": int(_given(own.cpu, cpu(hardware.cpu, portion))),
         "memory": int(memory_request),
         "ephemeral-storage": int(storage),
         hardware.gpu.resource: shape.gpus_per_pod,
     }
+    context = cast(Node, extension.container_security_context)
     fabric = hardware.rdma
     if fabric is not None and fabric.resource is not None:
         amounts[fabric.resource] = -(-fabric.count * part.numerator // part.denominator)
@@ -208,9 +227,12 @@ def derive(
             **extension.node_selector,
         },
         taints=hardware.taints,
-        capabilities=("IPC_LOCK",) if fabric is not None else (),
+        capabilities=security.merged(
+            ("IPC_LOCK",) if fabric is not None else (), security.added(context)
+        ),
         annotations={**(fabric.annotations if fabric else {}), **extension.annotations},
-        privilege_escalation=defaults.privilege_escalation,
+        # A context that gains privileges in any case, and says that it does not, is refused.
+        privilege_escalation=defaults.privilege_escalation or security.escalates(context),
         mount_token=defaults.mount_token,
         extension=extension,
         owns_account=extension.service_account_name is None,
@@ -231,6 +253,13 @@ def check(
     """What a pod of this kind could not be."""
     here = (*at, "pods")
     yield from _owned(plan.extension, here, launch)
+    if not is_image(launch.image):
+        yield Finding(
+            code=IMAGE,
+            at=InputPath((*at, "engine", "image")),
+            what=f"`{launch.image}` is no image name: a repository is lower case, without placeholders",
+            fix="write registry/repository:tag of the image meant",
+        )
     if spread is not None and spread not in pool.levels:
         has = ", ".join(pool.levels) or "no levels"
         yield Finding(
@@ -287,7 +316,7 @@ def _owned(extension: Pods, here: Path, launch: Launch) -> Iterator[Finding]:
     prefixes = (leaderworkerset.PREFIX, kueue.PREFIX, volcano.GROUP_NAME, volcano.QUEUE_NAME)
     for field, entries in (("labels", extension.labels), ("annotations", extension.annotations)):
         for key in entries:
-            if key.startswith(prefixes) or key in (APP_NAME, MANAGED_BY):
+            if key.startswith(prefixes) or key in _OWNED:
                 yield Finding(
                     code=RESERVED,
                     at=InputPath((*here, field, key)),
@@ -307,7 +336,7 @@ def _owned(extension: Pods, here: Path, launch: Launch) -> Iterator[Finding]:
                 code=ENV_OWNED,
                 at=InputPath((*here, "env", index)),
                 what=f"`{name}` is already set for the engine",
-                fix="leave it out; to change it nevertheless, patch the workload",
+                fix="leave it out",
             )
     for field, containers in (
         ("initContainers", extension.init_containers),

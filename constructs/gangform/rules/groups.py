@@ -11,6 +11,7 @@ from typing import Final
 from gangform.apis import kueue
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
+from gangform.apis.keys import POD_TEMPLATE_HASH, REVISION_HASH
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, declare
@@ -26,7 +27,7 @@ from gangform.rules.joins import (
     runs,
     templates,
 )
-from gangform.rules.rule import Context, Fault, rule
+from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 ONE_TEMPLATE = declare(
     "leader-template-missing",
@@ -247,7 +248,7 @@ def leader_ready_deadlock(
         )
 
 
-@rule(OWN_LABEL, kinds=SETS)
+@rule(OWN_LABEL, kinds=WORKLOADS)
 @over_templates
 def template_label_of_controller(
     pod: PodView, documents: Documents, context: Context
@@ -255,7 +256,7 @@ def template_label_of_controller(
     """Templates leave the controller's labels alone."""
     labels: Path = (*pod.path, "metadata", "labels")
     for key in mapping(pod.document.manifest, *labels):
-        if key.startswith(lws.PREFIX):
+        if key.startswith(lws.PREFIX) or key in (POD_TEMPLATE_HASH, REVISION_HASH):
             yield Fault(
                 path=(*labels, key),
                 what=f"the template sets {key}, which the controller sets on every pod",

@@ -11,7 +11,7 @@ from typing import Final
 
 from gangform.apis.forms import PodView
 from gangform.apis.keys import GPU
-from gangform.apis.pods import pull_policy
+from gangform.apis.pods import is_image, pull_policy
 from gangform.apis.refusals import pod_refusals, port_collisions
 from gangform.apis.views import Documents
 from gangform.documents.document import (
@@ -74,10 +74,6 @@ TAG = declare(
     "engines §1.8; Kubernetes: imagePullPolicy",
 )
 
-_IMAGE: Final = re.compile(
-    r"^(?:(?:localhost|[\w-]*[.:][\w.:-]*)/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
-    r"(?::\w[\w.-]{0,127})?(?:@[a-z0-9+._-]+:[0-9a-fA-F]{32,})?$"
-)
 _SHM: Final = "/dev/shm"
 _GRACE: Final = 30
 _SLEEP: Final = re.compile(r"(?:^|[;&\s])sleep\s+([0-9]+)(?![0-9.]*[mhd])")
@@ -194,7 +190,7 @@ def image_name_invalid(pod: PodView, documents: Documents, context: Context) -> 
     """An image is named as registries name them."""
     for run in runs(pod):
         image = text(run.container, "image")
-        if image and not _IMAGE.match(image):
+        if image and not is_image(image):
             yield Fault(
                 path=(*run.path, "image"),
                 what=f"`{image}` is no image name: a repository is lower case, without placeholders",
@@ -210,7 +206,7 @@ def image_tag_moves(pod: PodView, documents: Documents, context: Context) -> Ite
         return
     for run in runs(pod):
         image = text(run.container, "image")
-        if _IMAGE.match(image) and pull_policy(image) == "Always":
+        if is_image(image) and pull_policy(image) == "Always":
             yield Fault(
                 path=(*run.path, "image"),
                 what=f"`{image}` is whatever the registry has on the day a pod starts",
