@@ -134,6 +134,13 @@ INNER = [
     ("pods: {imagePullSecrets: a}", "type-wrong", "[a]"),
     ("network: {clients: [], scrapers: [{}]}", "value-empty", "clients"),
     ("engine: {version: 1}", "yaml-duplicate-key", ""),
+    ('servedModelName: ""', "text-not-one-line", "servedModelName"),
+    ("servedModelName: $(HOME)", "text-expands", "`$(`"),
+    ("pendingAlertAfter: 0s", "quantity-zero", "pendingAlertAfter"),
+    ("coldStart: 0s", "quantity-zero", "coldStart"),
+    ('pods: {resources: {cpu: "0"}}', "quantity-zero", "cpu"),
+    ("pods: {resources: {sharedMemory: 0Gi}}", "quantity-zero", "sharedMemory"),
+    ("weights: {source: perPod, size: 0Gi}", "quantity-zero", "size"),
     ("topology: [x]", "type-wrong", "topology: {level"),
 ]
 
@@ -236,3 +243,53 @@ def test_a_path_that_no_volume_may_have_is_refused(text: str, field: str) -> Non
 def test_a_label_that_no_object_may_have_is_refused(text: str) -> None:
     finding, where = one(changed("groups: 2", f"groups: 2\n    {text}"))
     assert finding.code.id == "name-invalid" and ": servings[0].pods." in where
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "fix"),
+    [
+        ('metric: "a b"', "metric-name-invalid", "`a_b`"),
+        ('metric: "x{} or y"', "metric-name-invalid", "`x_or_y`"),
+        ('metric: "9"', "metric-name-invalid", "`queue_length`"),
+        ("selector: {a.b/c: d}", "series-label-invalid", "underscores"),
+        ("selector: {a: b c}", "name-invalid", ""),
+    ],
+)
+def test_what_an_autoscaler_reads_is_a_series(line: str, code: str, fix: str) -> None:
+    asked = "autoscaling: {min: 2, max: 4, metric: vllm:waiting, selector: {tier: gold}}"
+    load_text(changed("groups: 2", asked))
+    finding, where = one(changed("groups: 2", f"autoscaling: {{min: 2, max: 4, {line}}}"))
+    assert finding.code.id == code
+    assert ": servings[0].autoscaling." in where
+    assert fix in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ('kubeStateMetricsJob: ""', "text-not-one-line"),
+        ('kubeStateMetricsJob: "a\\nb"', "text-not-one-line"),
+        ("runbookBase: runbooks.example.com", "url-invalid"),
+        ('runbookBase: "https://{{ .x }}"', "url-invalid"),
+        ('runbookBase: "https://a b"', "url-invalid"),
+    ],
+)
+def test_what_alerts_hold_is_neither_a_template_nor_a_query(line: str, code: str) -> None:
+    good = "kubeStateMetricsJob: ksm, runbookBase: 'https://r.example.com/a?b=c#'"
+    load_text(changed("foundation: all", f"foundation: all\n  monitoring: {{{good}}}"))
+    finding, where = one(changed("foundation: all", f"foundation: all\n  monitoring: {{{line}}}"))
+    assert finding.code.id == code
+    assert ": cluster.monitoring." in where and finding.fix
+
+
+def test_a_topology_has_sixteen_levels_at_the_most() -> None:
+    def pool(count: int) -> str:
+        levels = ", ".join(f"l{index}" for index in range(count))
+        return changed(
+            "{hardware: h100-8x, nodes: 28}", f"{{hardware: h100-8x, levels: [{levels}]}}"
+        )
+
+    load_text(pool(16))
+    finding, where = one(pool(17))
+    assert finding.code.id == "levels-too-many" and where.endswith(".levels")
+    assert "name the 16 levels" in finding.fix

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gangform.findings import Finding
-from gangform.inputs.cluster import Cluster
+from gangform.inputs.cluster import Cluster, Monitoring
 from gangform.inputs.serving import Autoscaling, Parallelism
 from gangform.plan import scaling
 from gangform.plan.scaling import ScalingPlan
@@ -102,3 +102,33 @@ def test_no_autoscaler_adds_sets(
 ) -> None:
     found = make_plan(autoscaling=Autoscaling(min=2, max=6), **changes).findings
     assert ("autoscaling-not-possible" in codes(found)) == refused
+
+
+def test_the_selector_of_the_plan_is_not_overridden(make_plan: MakePlan, codes: Codes) -> None:
+    label = "leaderworkerset_sigs_k8s_io_name"
+    plan = make_plan(autoscaling=Autoscaling(min=2, max=6, selector={label: "other"}))
+    assert codes(plan.findings) == ["autoscaling-selector-owned"]
+    assert plan.lead.scaling is not None
+    assert plan.lead.scaling.selector == {label: "llm"}
+    own = make_plan(autoscaling=Autoscaling(min=2, max=6, selector={"tier": "gold"}))
+    assert codes(own.findings) == []
+
+
+def test_without_monitors_nobody_labels_the_series(
+    make_plan: MakePlan, make_cluster: MakeCluster, codes: Codes
+) -> None:
+    off = make_cluster(monitoring=Monitoring(enabled=False))
+    (found,) = make_plan(on=off, autoscaling=Autoscaling(min=2, max=6)).findings
+    assert (found.code.id, found.breaks) == ("autoscaling-not-scraped", False)
+    assert "leaderworkerset_sigs_k8s_io_name=llm" in found.what
+    own = make_plan(on=off, autoscaling=Autoscaling(min=2, max=6, metric="queue"))
+    assert codes(own.findings) == []
+
+
+def test_the_adapters_prerequisite_names_metric_and_labels(make_plan: MakePlan) -> None:
+    plan = make_plan(autoscaling=Autoscaling(min=2, max=6, selector={"tier": "gold"}))
+    (need,) = [one for one in plan.prerequisites if one.what.startswith("an adapter")]
+    series = "tier=gold,leaderworkerset_sigs_k8s_io_name=llm"
+    assert "external metric vllm_num_requests_waiting in namespace m" in need.what
+    assert need.what.endswith(series)
+    assert f"namespaces/m/vllm_num_requests_waiting?labelSelector={series}" in need.check

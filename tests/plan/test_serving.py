@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gangform.apis.versions import Release
-from gangform.findings import Finding, InputError
+from gangform.findings import Finding, InputError, InputPath
 from gangform.inputs.cluster import Cluster, Domain, Installed, Library
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import ModelProfile
@@ -184,7 +184,7 @@ def test_names_are_looked_up_in_the_library(
 
 # ── totality ─────────────────────────────────────────────────────────────────────────────────────
 
-sizes = st.one_of(st.integers(0, 2**12), st.integers(0, 2**62)).map(Bytes)
+sizes = st.one_of(st.integers(1, 2**12), st.integers(1, 2**62)).map(Bytes)
 counts = st.one_of(st.integers(1, 9), st.integers(1, 4096))
 maybe = st.none()
 
@@ -207,7 +207,7 @@ def wild(draw: st.DrawFn) -> dict[str, Any]:
                 ),
             )
         ),
-        "context": draw(st.integers(1, 2**40)),
+        "context": draw(st.integers(1, 2**31 - 1)),
         "concurrency": draw(st.one_of(maybe, counts)),
         "backend": draw(st.sampled_from(["none", "kueue", "volcano", "volcano-podgroup"])),
         "workload": draw(st.sampled_from([None, "LeaderWorkerSet"])),
@@ -234,13 +234,12 @@ def wild(draw: st.DrawFn) -> dict[str, Any]:
                     Weights(),
                     Weights(source="claim", claim="c"),
                     Weights(source="nodePath", path="/"),
-                    Weights(source="perPod", size=Bytes(0)),
-                    Weights(read_bandwidth=BytesPerSecond(0)),
+                    Weights(source="perPod", size=Bytes(1)),
                     Weights(read_bandwidth=BytesPerSecond(1)),
                 ]
             )
         ),
-        "cold_start": draw(st.one_of(maybe, st.integers(0, 10**9).map(Seconds))),
+        "cold_start": draw(st.one_of(maybe, st.integers(1, 10**6).map(Seconds))),
         "fit": draw(
             st.builds(
                 Fit, accepted=st.sampled_from([None, "x"]), available_kv=st.one_of(maybe, sizes)
@@ -265,7 +264,7 @@ def wild(draw: st.DrawFn) -> dict[str, Any]:
                 Pods,
                 resources=st.builds(
                     Resources,
-                    cpu=st.one_of(maybe, st.integers(0, 10**9).map(Millicores)),
+                    cpu=st.one_of(maybe, st.integers(1, 10**9).map(Millicores)),
                     memory=st.one_of(maybe, sizes),
                     ephemeral_storage=st.one_of(maybe, sizes),
                     shared_memory=st.one_of(maybe, sizes),
@@ -330,3 +329,10 @@ def test_any_well_typed_input_gives_a_plan(
     assert len(role.memory.stages) == role.shape.pipeline
     assert role.startup.budget >= role.startup.worst >= role.startup.cold_start
     assert role.rollout.floor <= role.rollout.peak
+
+
+def test_a_serving_that_names_other_clusters_is_refused(make_plan: MakePlan, codes: Codes) -> None:
+    (found,) = make_plan(clusters=("lab",)).findings
+    assert (found.code.id, found.breaks) == ("serving-not-on-cluster", True)
+    assert found.at == InputPath(("servings", "llm", "clusters"))
+    assert codes(make_plan(clusters=("lab", "prod")).findings) == []

@@ -18,7 +18,9 @@ from gangform.apis.pods import needs
 from gangform.documents.document import Key, Node
 from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
+from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.serving import Serving
+from gangform.plan.scaling import ScalingPlan
 
 _WITHOUT = {
     "Secret": "pods stay in CreateContainerConfigError or ContainerCreating",
@@ -90,9 +92,25 @@ def prerequisites(serving: Serving, named: Sequence[Key]) -> Iterator[Prerequisi
 
 
 def platform(
-    serving: Serving, cluster: Cluster, form: Form, *, staged: bool
+    serving: Serving,
+    cluster: Cluster,
+    form: Form,
+    *,
+    hardware: HardwareShape,
+    scaling: ScalingPlan | None,
+    staged: bool,
 ) -> Iterator[Prerequisite]:
-    """Controllers and their settings."""
+    """Nodes, controllers and their settings."""
+    gpu = hardware.gpu
+    labels = {gpu.product_label: gpu.product, **cluster.pools[serving.pool].node_labels}
+    chosen = ",".join(f"{key}={value}" for key, value in labels.items())
+    yield Prerequisite(
+        what=f"nodes of pool {serving.pool} with the labels {chosen}, and a device plugin that offers {gpu.count} of "
+        f"{gpu.resource} on each",
+        check=f"kubectl get nodes -l {chosen} -o jsonpath="
+        f"'{{range .items[*]}}{{.metadata.name}} {{.status.allocatable}}{{\"\\n\"}}{{end}}'",
+        without="pods stay Pending: no node matches, or none offers the resource",
+    )
     if form.can.runs_groups:
         yield Prerequisite(
             what=f"LeaderWorkerSet {cluster.versions.lws} with its webhook",
@@ -110,10 +128,13 @@ def platform(
             check="kubectl get prometheus -A -o jsonpath='{.items[*].spec.ruleSelector}'",
             without="no alert ever fires",
         )
-    if serving.autoscaling is not None:
+    if scaling is not None:
+        series = ",".join(f"{key}={value}" for key, value in scaling.selector.items())
+        query = f"namespaces/{serving.namespace}/{scaling.metric}?labelSelector={series}"
         yield Prerequisite(
-            what="an adapter that serves the external metric of the autoscaler",
-            check=f"kubectl get --raw /apis/{EXTERNAL_METRICS}",
+            what=f"an adapter that serves the external metric {scaling.metric} in namespace {serving.namespace}, with "
+            f"the labels {series}",
+            check=f"kubectl get --raw '/apis/{EXTERNAL_METRICS}/{query}'",
             without="the autoscaler holds its number and says FailedGetExternalMetric",
         )
     if staged and cluster.gitops == "argocd":

@@ -68,7 +68,9 @@ def derive(
         job=monitoring.kube_state_metrics_job,
         runbook_base=monitoring.runbook_base,
         not_ready_after=starting,
-        pending_after=serving.pending_alert_after or limits.pending,
+        pending_after=limits.pending
+        if serving.pending_alert_after is None
+        else serving.pending_alert_after,
         quiet_window=quiet_window(limits.quiet_window, starting),
         rebuild_window=rebuild_window(limits.rebuild_window, limits.rebuild_starts, startup.budget),
         limits=limits,

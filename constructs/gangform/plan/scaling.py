@@ -48,6 +48,19 @@ ONE_AT_LEAST = declare(
     "observability §3.3",
 )
 
+SELECTOR_OWNED = declare(
+    "autoscaling-selector-owned",
+    "The label that tells this serving's series from others' follows from the plan",
+    Severity.BREAKS,
+    "observability §3.2",
+)
+UNSCRAPED = declare(
+    "autoscaling-not-scraped",
+    "Without a monitor of ours no series carries the label that the autoscaler selects by",
+    Severity.DEGRADES,
+    "observability §1.4, §3.2",
+)
+
 
 class ScalingPlan(NamedTuple):
     """An autoscaler on one workload."""
@@ -85,6 +98,11 @@ def down_window(worst: Seconds) -> Seconds:
     return min(Seconds(2 * worst), LONGEST_WINDOW)
 
 
+def own_selector(pods: Mapping[str, str]) -> Mapping[str, str]:
+    """The labels of the series that a scrape of these pods makes."""
+    return {series_label(key): value for key, value in pods.items()}
+
+
 def derive(
     serving: Serving,
     *,
@@ -100,12 +118,9 @@ def derive(
     return ScalingPlan(
         lowest=asked.min,
         highest=asked.max,
-        metric=asked.metric or engine.waiting_metric.replace(":", "_"),
-        selector={
-            **{series_label(key): value for key, value in pods.items()},
-            **asked.selector,
-        },
-        target=asked.target or defaults.scaling_target,
+        metric=engine.waiting_metric.replace(":", "_") if asked.metric is None else asked.metric,
+        selector={**asked.selector, **own_selector(pods)},
+        target=defaults.scaling_target if asked.target is None else asked.target,
         step=defaults.scaling_step,
         up_window=defaults.scaling_up_window,
         up_period=up_period(startup.worst),
@@ -115,9 +130,15 @@ def derive(
 
 
 def check(
-    serving: Serving, *, policy: Policy, form: Form, cluster: Cluster, at: Path
+    serving: Serving,
+    *,
+    policy: Policy,
+    form: Form,
+    cluster: Cluster,
+    pods: Mapping[str, str],
+    at: Path,
 ) -> Iterator[Finding]:
-    """Whether an autoscaler can work here."""
+    """Whether an autoscaler can work here. `pods` selects the workload's pods."""
     asked = serving.autoscaling
     if asked is None:
         return
@@ -136,6 +157,24 @@ def check(
             what=f"autoscaling, but metricsAdapter of cluster {cluster.name} is `{cluster.metrics_adapter}`",
             fix=f"install an adapter for {EXTERNAL_METRICS} and set `metricsAdapter: external`, "
             "or fix the number of `groups`",
+        )
+    own = own_selector(pods)
+    for label in asked.selector:
+        if label in own:
+            yield Finding(
+                code=SELECTOR_OWNED,
+                at=InputPath((*here, "selector", label)),
+                what=f"{label}: {asked.selector[label]}, and the plan selects {label}: {own[label]}",
+                fix="remove the line, or select by a label of your own",
+            )
+    if asked.metric is None and not cluster.monitoring.enabled:
+        labels = ", ".join(f"{label}={value}" for label, value in own.items())
+        yield Finding(
+            code=UNSCRAPED,
+            at=InputPath(here),
+            what=f"monitoring of cluster {cluster.name} is off, so no PodMonitor of ours gives series the label "
+            f"{labels} that the autoscaler selects by",
+            fix="set `monitoring.enabled: true`, or scrape the leaders yourself with that label and name the `metric`",
         )
     if asked.min == 1:
         yield Finding(

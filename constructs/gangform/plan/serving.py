@@ -44,6 +44,13 @@ NEEDS_LWS = declare(
     "design §5",
 )
 
+NOT_HERE = declare(
+    "serving-not-on-cluster",
+    "A serving that names its clusters runs on no other",
+    Severity.BREAKS,
+    "design §3 Fleet",
+)
+
 
 class ServingPlan(NamedTuple):
     """What runs for one serving on one cluster."""
@@ -155,7 +162,9 @@ class _Composer:
             hardware=found.hardware,
             shape=split,
             context=serving.context,
-            served_name=serving.served_model_name or found.model.name,
+            served_name=found.model.name
+            if serving.served_model_name is None
+            else serving.served_model_name,
             model_reference=self.weights.reference,
             cache_home=self.weights.cache_home,
             token=self.weights.token,
@@ -205,7 +214,14 @@ class _Composer:
                 f"no backend spreads groups over {serving.spread}: the pool says how many one domain may take at worst"
             )
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
-        platform = beside.platform(serving, self.cluster, self.form, staged=self.apart)
+        platform = beside.platform(
+            serving,
+            self.cluster,
+            self.form,
+            hardware=self.found.hardware,
+            scaling=lead.scaling,
+            staged=self.apart,
+        )
         needs = [need for stamp in stamped for need in stamp.prerequisites]
         return ServingPlan(
             name=serving.name,
@@ -304,6 +320,14 @@ class _Composer:
 
     def _check(self, workloads: tuple[WorkloadPlan, ...]) -> Iterator[Finding]:
         serving, split, at = self.serving, self.split, self.at
+        if serving.clusters is not None and self.cluster.name not in serving.clusters:
+            yield Finding(
+                code=NOT_HERE,
+                at=InputPath((*at, "clusters")),
+                what=f"serving {serving.name} runs on {', '.join(serving.clusters) or 'no cluster'}, not on "
+                f"{self.cluster.name}",
+                fix=f"add {self.cluster.name} to `clusters`, or leave `clusters` out",
+            )
         yield from shape.check(serving, split, self.found.hardware, at)
         yield from self.found.engine.check(self.ask)
         if serving.parallelism != "auto":
@@ -344,7 +368,12 @@ class _Composer:
         )
         yield from disruption.check(serving, form=self.form, groups=serving.highest_groups, at=at)
         yield from scaling.check(
-            serving, policy=self.policy, form=self.form, cluster=self.cluster, at=at
+            serving,
+            policy=self.policy,
+            form=self.form,
+            cluster=self.cluster,
+            pods=workloads[0].role.identity.selectors.pods,
+            at=at,
         )
         # Where each group is a workload of its own, they differ in the name alone.
         for role in workloads[0].roles:
