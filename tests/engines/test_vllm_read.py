@@ -31,6 +31,7 @@ def reading(**more: Any) -> EngineReading:
         "nodes": None,
         "rank": None,
         "all_ranks": more.get("nodes") is not None,
+        "absent_paths": frozenset({"/health/ready"}),
     }
     return EngineReading(**{**plain, **more})
 

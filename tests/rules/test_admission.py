@@ -144,3 +144,12 @@ def test_roles_name_their_queue(refused: Check, accepted: Check) -> None:
     at = "DisaggregatedSet/pd metadata.labels[kueue.x-k8s.io/queue-name] ~ prefill"
     refused("queue-label-not-read", at, roles({}))
     accepted("queue-label-not-read", roles(QUEUE))
+
+
+def test_the_queue_label_stands_once(make: Make, refused: Check, accepted: Check) -> None:
+    key = "kueue.x-k8s.io/queue-name"
+    twice = {f"metadata>labels>{key}": "serving", f"W>metadata>labels>{key}": "serving"}
+    refused("queue-label-twice", f"workerTemplate.metadata.labels[{key}]", make("set", twice))
+    accepted("queue-label-twice", make("set"), make("set", {f"metadata>labels>{key}": "serving"}))
+    copied = {**twice, "W>metadata>annotations>kueue.x-k8s.io/pod-group-serving": "true"}
+    accepted("queue-label-twice", make("set", copied))

@@ -116,3 +116,16 @@ def test_a_broken_pod_may_go(make: Make, refused: Check, accepted: Check) -> Non
     refused("budget-keeps-broken-pods", "spec.unhealthyPodEvictionPolicy", make("set"), kept)
     accepted("budget-keeps-broken-pods", make("set"), make("budget"))
     accepted("budget-keeps-broken-pods", kept)
+
+
+def test_a_budget_of_a_set_is_a_whole_number(make: Make, refused: Check, accepted: Check) -> None:
+    at = "PodDisruptionBudget/r1 spec.maxUnavailable ~ allows 1 evictions now"
+    refused("budget-in-percent", at, make("set"), make("budget", {"spec>maxUnavailable": "25%"}))
+    one = make("set", {"spec>replicas": 1, "spec>leaderWorkerTemplate>size": 4})
+    half = make("budget", {"spec>maxUnavailable": ..., "spec>minAvailable": "50%"})
+    refused("budget-in-percent", "spec.minAvailable ~ allows 2", one, half)
+    accepted("budget-in-percent", make("set"), make("budget"))
+    accepted("budget-in-percent", make("set"), make("budget", {"spec>maxUnavailable": "50%"}))
+    accepted(
+        "budget-in-percent", make("deployment"), make("budget", {"spec>maxUnavailable": "25%"})
+    )

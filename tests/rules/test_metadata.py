@@ -30,3 +30,11 @@ def test_keys_and_values_are_those_of_metadata(make: Make, refused: Check, accep
     accepted("metadata-refused", make("set", {"metadata>annotations": long}))
     fine = {"metadata>annotations": {"example.com/note": "anything, at any length"}}
     accepted("metadata-refused", make("set"), make("set", fine), make("deployment"))
+
+
+def test_an_object_has_a_name_of_its_own(make: Make, refused: Check, accepted: Check) -> None:
+    prefix: dict[str, Any] = {"metadata>name": ..., "metadata>generateName": "r1-"}
+    refused("name-generated", "metadata.generateName ~ write name: r1", make("service", prefix))
+    accepted("name-generated", make("service"), make("service", {"metadata>generateName": "r1-"}))
+    owner = [{"kind": "X", "name": "x"}]
+    accepted("name-generated", make("service", {**prefix, "metadata>ownerReferences": owner}))

@@ -108,3 +108,31 @@ def test_levels_end_with_the_host(make: Make, refused: Check, accepted: Check) -
     refused("topology-levels-refused", at, levels("a.com/" + "b" * 60))
     refused("topology-levels-refused", "spec.levels", levels())
     accepted("topology-levels-refused", make("topology"), levels(host))
+
+
+def test_groups_that_serve_are_not_preempted(
+    make: Make, queue: Objects, refused: Check, accepted: Check
+) -> None:
+    at = "ClusterQueue/gpu spec.preemption.withinClusterQueue ~ groups of r1"
+    for policy in ("LowerPriority", "LowerOrNewerEqualPriority"):
+        preempts = make("cluster_queue", {"spec>preemption": {"withinClusterQueue": policy}})
+        around = [*queue[:2], preempts, queue[3]]
+        refused("queue-preempts-within", at, *around, make("set", LABEL))
+        accepted("queue-preempts-within", *around, make("set"))
+        accepted("queue-preempts-within", *around, make("set", {**LABEL, "B>C>resources": {}}))
+    accepted("queue-preempts-within", *queue, make("set", LABEL))
+
+
+def test_groups_that_serve_run_on_quota_of_their_own(
+    make: Make, queue: Objects, refused: Check, accepted: Check
+) -> None:
+    more = make("set", {**LABEL, "spec>replicas": 3})
+    borrowing = [*queue[:2], make("cluster_queue", {"spec>cohortName": "all"}), queue[3]]
+    at = f"ClusterQueue/gpu {GROUP.replace('>', '.')}".replace("Groups.0", "Groups[0]")
+    at += ".flavors[0].resources[3].nominalQuota ~ r1 take 48 of nvidia.com/gpu"
+    refused("groups-on-borrowed-quota", at, *borrowing, more)
+    accepted("groups-on-borrowed-quota", *borrowing, make("set", LABEL))
+    accepted("groups-on-borrowed-quota", *queue, more)
+    lends = {"spec>cohortName": "all", f"{GROUP}>flavors>0>resources>3>borrowingLimit": "0"}
+    never = [*queue[:2], make("cluster_queue", lends), queue[3]]
+    accepted("groups-on-borrowed-quota", *never, make("set", LABEL))

@@ -168,6 +168,8 @@ class EngineReading(NamedTuple):
     """Whether it serves, and a probe of it succeeds, only once every rank of its group is there."""
     start_limit: tuple[str, int] | None = None
     """Variable and seconds of a limit of the engine's own on its start; `None` where none is written."""
+    absent_paths: frozenset[str] = frozenset()
+    """HTTP paths that are taken for health endpoints of this engine, and that it does not have."""
 
 
 class Engine(Protocol):

@@ -17,6 +17,8 @@ from gangform.engines.vllm_args import Given, given, last
 from gangform.engines.vllm_flags import READY_TIMEOUT
 
 _PORT = 8000
+_ABSENT = frozenset({"/health/ready"})
+"""Asked for in guides, and no route of any release (`engines §1.6`)."""
 _IMAGE = re.compile(r"(^|/)vllm/vllm-openai(:|@|$)")
 _MODULE = "vllm.entrypoints.openai.api_server"
 _PROGRAM = "vllm"
@@ -135,6 +137,7 @@ def _reading(flags: list[Given], *, headless_counts: bool) -> EngineReading | No
         nodes=written,
         rank=rank.value if rank else None,
         all_ranks=written is not None,
+        absent_paths=_ABSENT,
     )
 
 

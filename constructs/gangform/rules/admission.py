@@ -50,6 +50,12 @@ TEMPLATE_LABEL = declare(
     Severity.BREAKS,
     "kueue §2.2",
 )
+LABEL_TWICE = declare(
+    "queue-label-twice",
+    "The queue label stands on a pod template too, where it is not read",
+    Severity.STYLE,
+    "kueue §2.2",
+)
 UNREAD = declare(
     "queue-label-not-read",
     "The queue label of a set of roles is not copied to the sets that it makes: they run outside quota",
@@ -218,6 +224,24 @@ def queue_label_on_template(
                 + (f"`{queue_label(group)}`" if queue_label(group) else "none"),
                 fix=f"write {kueue.QUEUE_NAME}: {label} into metadata.labels of the {group.kind} "
                 "and remove it here",
+            )
+
+
+@rule(LABEL_TWICE, kinds=WORKLOADS)
+@over_groups
+def queue_label_twice(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """The queue label stands on the set alone, unless the webhook copied it."""
+    for pod in templates(group):
+        label = pod.labels.get(kueue.QUEUE_NAME)
+        if (
+            label
+            and label == queue_label(group)
+            and not kueue.STAMPED_ANNOTATIONS & {*pod.annotations}
+        ):
+            yield Fault(
+                path=(*pod.path, "metadata", "labels", kueue.QUEUE_NAME),
+                what=f"the template repeats queue `{label}` of the {group.kind}",
+                fix="remove it here: the webhook copies what it needs",
             )
 
 

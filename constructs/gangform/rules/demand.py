@@ -62,6 +62,16 @@ def quota(queue: Document) -> dict[str, tuple[Fraction | None, Path]]:
     return found
 
 
+def nominal(queue: Document) -> dict[str, Fraction]:
+    """What a ClusterQueue has of its own of each resource, over all flavors."""
+    found: defaultdict[str, Fraction] = defaultdict(Fraction)
+    for group in sequence(queue.manifest, "spec", "resourceGroups"):
+        for flavor in sequence(group, "flavors"):
+            for row in sequence(flavor, "resources"):
+                found[text(row, "name")] += amount_of(dig(row, "nominalQuota")) or Fraction(0)
+    return found
+
+
 def flavors(documents: Documents, queue: Document) -> list[Document]:
     """The ResourceFlavors of a ClusterQueue that stand in the documents."""
     names = [
@@ -69,8 +79,13 @@ def flavors(documents: Documents, queue: Document) -> list[Document]:
         for group in sequence(queue.manifest, "spec", "resourceGroups")
         for flavor in sequence(group, "flavors")
     ]
-    found = (documents.get(Key(kueue.GROUP, "ResourceFlavor", "", name)) for name in names)
+    found = (flavor_of(documents, name) for name in names)
     return [document for document in found if document is not None]
+
+
+def flavor_of(documents: Documents, name: str) -> Document | None:
+    """A ResourceFlavor of the documents."""
+    return documents.get(Key(kueue.GROUP, "ResourceFlavor", "", name))
 
 
 def levels(topology: Document) -> list[str]:

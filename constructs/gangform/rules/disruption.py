@@ -75,6 +75,12 @@ BLOCKS = declare(
     Severity.DEGRADES,
     "lws §8",
 )
+PERCENT = declare(
+    "budget-in-percent",
+    "A budget over a set in percent counts pods and moves with the number of groups",
+    Severity.DEGRADES,
+    "design §4 Disruption; lws §8",
+)
 UNHEALTHY = declare(
     "budget-keeps-broken-pods",
     "Without AlwaysAllow a broken group blocks the drains that would cure it",
@@ -348,6 +354,28 @@ def budget_blocks_when_broken(
                 f"{left} evictions, and 0 once a pod is broken",
                 fix=_FIX,
                 seen={"pods": str(pods), "evictions": str(left)},
+            )
+
+
+@rule(PERCENT, kinds=("PodDisruptionBudget",))
+def budget_in_percent(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+    """A budget over a set is a whole number, where no worse is said of it."""
+    form = _form(subject)
+    if form is None or not is_percent(form[1]):
+        return
+    for cover in _whole_sets(subject, documents):
+        groups = most_groups(documents, cover.group)
+        allowed = _allowed(cover, form, groups)
+        # More in several groups is `budget-allows-many-groups`, none `budget-blocks-when-broken`.
+        single = allowed == 1 and form[0] == "maxUnavailable"
+        if single or (allowed > 1 and groups == 1):
+            pods = groups * cover.group.size
+            yield Fault(
+                path=_PATHS[form[0]],
+                what=f"{form[0]} {form[1]} of {groups} × {cover.group.size} = {pods} pods allows "
+                f"{allowed} evictions now, and others with another number of groups",
+                fix=_FIX,
+                seen={"pods": str(pods), "evictions": str(allowed)},
             )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from gangform.apis.metadata import label_refusals, refusals
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, dig, mapping
+from gangform.documents.document import Document, dig, mapping, text
 from gangform.findings import Severity, declare
-from gangform.rules.joins import groups_of, templates
+from gangform.rules.joins import groups_of, owned, templates
 from gangform.rules.rule import EVERY_KIND, Context, Fault, rule
 
 REFUSED = declare(
@@ -16,6 +16,12 @@ REFUSED = declare(
     "The API server refuses a key or value among labels and annotations",
     Severity.BREAKS,
     "apimachinery: validation of ObjectMeta",
+)
+GENERATED = declare(
+    "name-generated",
+    "A generated name is another one with each apply: nothing can refer to the object, and none is replaced",
+    Severity.DEGRADES,
+    "design §4 GitOps; kubectl apply refuses it",
 )
 
 
@@ -31,3 +37,15 @@ def metadata_refused(subject: Document, documents: Documents, context: Context) 
                 yield Fault(path=(*pod.path, "metadata", *path), what=what, fix=fix)
             for path, what, fix in label_refusals(dig(pod.spec, "nodeSelector")):
                 yield Fault(path=(*pod.path, "spec", "nodeSelector", path[-1]), what=what, fix=fix)
+
+
+@rule(GENERATED, kinds=EVERY_KIND)
+def name_generated(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+    """Every object has a name of its own."""
+    prefix = text(subject.manifest, "metadata", "generateName")
+    if prefix and not text(subject.manifest, "metadata", "name") and not owned(subject):
+        yield Fault(
+            path=("metadata", "generateName"),
+            what=f"generateName {prefix} in place of a name",
+            fix=f"write name: {prefix.rstrip('-')}",
+        )

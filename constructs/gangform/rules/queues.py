@@ -13,8 +13,16 @@ from gangform.apis.keys import HOSTNAME
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, Node, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.demand import flavors, group_requests, levels, queued, quota, shown
-from gangform.rules.joins import base_groups, peak, templates
+from gangform.rules.demand import (
+    flavors,
+    group_requests,
+    levels,
+    nominal,
+    queued,
+    quota,
+    shown,
+)
+from gangform.rules.joins import base_groups, gpus, peak, templates
 from gangform.rules.rule import Context, Fault, joined, rule
 
 NOBODY = declare(
@@ -59,7 +67,20 @@ LEVELS = declare(
     Severity.BREAKS,
     "kueue §1.2",
 )
+PREEMPTS = declare(
+    "queue-preempts-within",
+    "A queue of serving groups lets one workload preempt another of the same queue",
+    Severity.DEGRADES,
+    "kueue §7",
+)
+BORROWED = declare(
+    "groups-on-borrowed-quota",
+    "Groups that serve run on quota that others lend: they are evicted when it is reclaimed",
+    Severity.DEGRADES,
+    "kueue §7",
+)
 
+_NEVER: Final = "Never"
 _HARD: Final = ("NoSchedule", "NoExecute")
 
 
@@ -136,6 +157,59 @@ def quota_below_peak(subject: Document, documents: Documents, context: Context) 
                 what=f"{', '.join(parts)} are {shown(need)} of {name}; the quota is {shown(most)}",
                 fix=f"raise it to {shown(need)}, or want fewer groups",
                 seen={"needed": shown(need), "quota": shown(most)},
+            )
+
+
+def _serving(documents: Documents, queue: Document) -> list[GroupView]:
+    """The sets of a queue that hold GPUs and stay: what nobody should take away."""
+    return [
+        group
+        for group in queued(documents).get(queue.key, [])
+        if any(gpus(documents, pod) for pod in templates(group))
+    ]
+
+
+@rule(PREEMPTS, kinds=("ClusterQueue",))
+def queue_preempts_within(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Groups that serve are not preempted inside their queue."""
+    policy = text(subject.manifest, "spec", "preemption", "withinClusterQueue") or _NEVER
+    groups = _serving(documents, subject)
+    if policy != _NEVER and groups:
+        yield Fault(
+            path=("spec", "preemption", "withinClusterQueue"),
+            what=f"withinClusterQueue is {policy}: groups of {groups[0].name} are stopped for "
+            + ("a workload" if policy == "LowerPriority" else "a newer workload, or one")
+            + " of a higher priority",
+            fix=f"write withinClusterQueue: {_NEVER}, with a queue of their own for serving groups",
+            seen={"policy": policy},
+        )
+
+
+@rule(BORROWED, kinds=("ClusterQueue",))
+def groups_on_borrowed_quota(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Groups that serve stay within the nominal quota of their queue."""
+    spec = mapping(subject.manifest, "spec")
+    if not text(spec, "cohortName") and not text(spec, "cohort"):
+        return
+    groups = _serving(documents, subject)
+    for name, (most, path) in quota(subject).items():
+        own = nominal(subject)[name]
+        need = Fraction(0)
+        for group in groups:
+            need += group_requests(documents, group).get(name, Fraction(0)) * base_groups(
+                documents, group
+            )
+        if need > own and (most is None or need <= most):
+            yield Fault(
+                path=path,
+                what=f"{', '.join(group.name for group in groups)} take {shown(need)} of {name} while "
+                f"they serve, {shown(need - own)} of it borrowed",
+                fix=f"write nominalQuota: {shown(need)}",
+                seen={"needed": shown(need), "nominal": shown(own)},
             )
 
 

@@ -1,0 +1,83 @@
+"""Ports and paths that somebody asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Make = Callable[..., dict[str, Any]]
+Check = Callable[..., None]
+
+AT = "leaderTemplate.spec.containers[0]"
+
+
+def probe(path: str = "/health", port: int | str = "http") -> dict[str, Any]:
+    return {"httpGet": {"path": path, "port": port}, "periodSeconds": 10, "failureThreshold": 360}
+
+
+def test_a_probe_asks_a_path_that_the_engine_has(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    for name in ("readinessProbe", "livenessProbe"):
+        wrong = make("set", {f"L>C>{name}": probe("/health/ready")})
+        refused("probe-path-unknown", f"{AT}.{name}.httpGet.path ~ /health", wrong)
+    accepted("probe-path-unknown", make("set"), make("deployment"))
+    accepted("probe-path-unknown", make("set", {"L>C>readinessProbe": probe("/v1/models")}))
+    proxied = make("set", {"L>C>readinessProbe": probe("/health/ready", 9000)})
+    other = make("set", {"L>C>readinessProbe": probe("/health/ready"), "B>C>command": ["server"]})
+    accepted("probe-path-unknown", proxied, other)
+
+
+def test_a_probe_asks_a_port_that_is_open(make: Make, refused: Check, accepted: Check) -> None:
+    wrong = make("set", {"L>C>readinessProbe": probe(port=8080)})
+    refused("probe-port-unserved", f"{AT}.readinessProbe.httpGet.port ~ opens 8000", wrong)
+    quoted = make("set", {"L>C>readinessProbe": probe(port="8080")})
+    refused("probe-port-unserved", f"{AT}.readinessProbe.httpGet.port", quoted)
+    accepted(
+        "probe-port-unserved", make("set"), make("set", {"L>C>readinessProbe": probe(port=8000)})
+    )
+    args = make("set")["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"][0][
+        "args"
+    ]
+    changed = {"L>C>readinessProbe": probe(port=8080)}
+    accepted(
+        "probe-port-unserved",
+        make("set", {**changed, "L>C>args": [*args, "--port=8080"]}),
+        make("set", {**changed, "L>C>args": [*args, "--supervisor-port=8080"]}),
+        make("set", {**changed, "L>C>ports": [{"containerPort": 8080}]}),
+        make("set", {**changed, "L>C>command": ["server"]}),
+        make(
+            "set", {**changed, "L>spec>initContainers": [{"name": "p", "restartPolicy": "Always"}]}
+        ),
+    )
+    elsewhere = probe(port=8080)
+    elsewhere["httpGet"]["host"] = "127.0.0.1"
+    accepted("probe-port-unserved", make("set", {"L>C>readinessProbe": elsewhere}))
+
+
+def test_a_declared_port_is_the_engines(make: Make, refused: Check, accepted: Check) -> None:
+    at = f"{AT}.ports[0].containerPort"
+    ports = {"L>C>ports": [{"name": "http", "containerPort": 8080}]}
+    refused("container-port-unserved", f"{at} ~ opens 8000", make("set", ports))
+    bare = {**ports, "L>C>startupProbe": ..., "L>C>readinessProbe": ...}
+    refused(
+        "container-port-unserved", f"{at} ~ Service r1-leader", make("set", bare), make("service")
+    )
+    accepted("container-port-unserved", make("set", bare))
+    accepted("container-port-unserved", make("set"), make("service"), make("deployment"))
+    args = make("set")["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"][0][
+        "args"
+    ]
+    accepted("container-port-unserved", make("set", {**ports, "L>C>args": [*args, "--port=8080"]}))
+    beside = [{"name": "http", "containerPort": 8080}, {"name": "api", "containerPort": 8000}]
+    accepted("container-port-unserved", make("set", {**ports, "L>C>ports": beside}))
+
+
+def test_a_startup_probe_gives_time_to_load(make: Make, refused: Check, accepted: Check) -> None:
+    short = make("set", {"L>C>startupProbe": {**probe(), "failureThreshold": 12}})
+    refused("startup-budget-short", f"{AT}.startupProbe.failureThreshold ~ 120 s", short)
+    accepted("startup-budget-short", make("set"), make("deployment"))
+    delayed = {**probe(), "failureThreshold": 12, "initialDelaySeconds": 600}
+    accepted("startup-budget-short", make("set", {"L>C>startupProbe": delayed}))
+    cpu = {"L>C>startupProbe": {**probe(), "failureThreshold": 12}, "B>C>resources": {}}
+    accepted("startup-budget-short", make("set", cpu))
