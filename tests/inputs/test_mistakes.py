@@ -223,6 +223,15 @@ def test_every_reason_of_a_validator_is_a_code() -> None:
     [
         ("weights: {source: nodePath, path: models}", "servings[0].weights.path"),
         ("weights: {source: claim, claim: m, path: a/../b}", "servings[0].weights.path"),
+        ("weights: {source: claim, claim: m, path: ''}", "servings[0].weights.path"),
+        ("weights: {source: claim, claim: m, path: -m}", "servings[0].weights.path"),
+        ("weights: {source: claim, claim: m, path: $(HOME)}", "servings[0].weights.path"),
+        ('weights: {source: claim, claim: m, path: "a\\nb"}', "servings[0].weights.path"),
+        ("weights: {source: nodePath, path: /}", "servings[0].weights.path"),
+        ("weights: {source: nodePath, path: //etc/./x}", "servings[0].weights.path"),
+        ("weights: {source: nodePath, path: /proc}", "servings[0].weights.path"),
+        ("weights: {source: nodePath, path: /var/lib}", "servings[0].weights.path"),
+        ("weights: {source: nodePath, path: /var/lib/kubelet/pods}", "servings[0].weights.path"),
     ],
 )
 def test_a_path_that_no_volume_may_have_is_refused(text: str, field: str) -> None:
@@ -293,3 +302,47 @@ def test_a_topology_has_sixteen_levels_at_the_most() -> None:
     finding, where = one(pool(17))
     assert finding.code.id == "levels-too-many" and where.endswith(".levels")
     assert "name the 16 levels" in finding.fix
+
+
+@pytest.mark.parametrize("path", ["/mnt/m", "/etcetera", "/var/lib/models", "/data/a b"])
+def test_a_folder_for_models_is_taken(path: str) -> None:
+    load_text(changed("groups: 2", f"groups: 2\n    weights: {{source: nodePath, path: {path}}}"))
+
+
+MODEL = """model:
+      {name: x, repository: REPOSITORY, weights: bf16, checkpoint: 600G, contextLimit: 40000,
+       measured: {weightsPerGpu: 10Gi, kvBytesPerToken: 1024}}"""
+
+
+@pytest.mark.parametrize("repository", ["-x", '"a b"', "$(HOME)/m", '"a\\nb"', '""'])
+def test_a_text_that_names_no_model_is_refused(repository: str) -> None:
+    inline = MODEL.replace("REPOSITORY", repository)
+    finding, where = one(changed("model: deepseek-r1", inline))
+    assert finding.code.id == "model-id-invalid" and where.endswith("[0].model.repository")
+    assert "deepseek-ai/DeepSeek-R1" in finding.fix
+
+
+@pytest.mark.parametrize("repository", ["org/Model-1.5", "/models/r1", "s3://bucket/m", "./m"])
+def test_an_id_and_a_path_name_a_model(repository: str) -> None:
+    load_text(changed("model: deepseek-r1", MODEL.replace("REPOSITORY", repository)))
+
+
+NODE = """hardware:
+        {name: x, cpu: "9", memory: 9Gi, ephemeralStorage: 9Gi, rdma: {resource: RDMA},
+         gpu: {product: p, count: 8, visibleMemory: 80Gi, resource: GPU}}"""
+
+
+@pytest.mark.parametrize(
+    ("gpu", "rdma", "code", "field"),
+    [
+        ("gpu", "rdma/ib", "resource-not-extended", "gpu.resource"),
+        ("kubernetes.io/gpu", "rdma/ib", "resource-not-extended", "gpu.resource"),
+        ("nvidia.com/gpu", "memory", "resource-not-extended", "rdma.resource"),
+        ("nvidia.com/gpu", "nvidia.com/gpu", "resource-twice", "rdma.resource"),
+    ],
+)
+def test_devices_have_resources_of_their_own(gpu: str, rdma: str, code: str, field: str) -> None:
+    old = "hardware: h100-8x"
+    finding, where = one(changed(old, NODE.replace("GPU", gpu).replace("RDMA", rdma)))
+    assert finding.code.id == code and where.endswith(f"hardware.{field}")
+    load_text(changed(old, NODE.replace("GPU", "amd.com/gpu").replace("RDMA", "rdma/ib")))

@@ -233,7 +233,7 @@ def wild(draw: st.DrawFn) -> dict[str, Any]:
                 [
                     Weights(),
                     Weights(source="claim", claim="c"),
-                    Weights(source="nodePath", path="/"),
+                    Weights(source="nodePath", path="/m"),
                     Weights(source="perPod", size=Bytes(1)),
                     Weights(read_bandwidth=BytesPerSecond(1)),
                 ]

@@ -34,6 +34,14 @@ def is_label_value(value: str) -> bool:
     return not value or bool(_NAME.match(value))
 
 
+def is_extended_resource(name: str) -> bool:
+    """Whether a text names a resource of a device plugin: a key with a prefix that is not Kubernetes' own.
+
+    Source: `IsExtendedResourceName` in core helpers.
+    """
+    return "/" in name and "kubernetes.io/" not in name and is_key(f"requests.{name}")
+
+
 def refusals(metadata: Node | None) -> Iterator[Refusal]:
     """What is wrong with labels and annotations."""
     for field in ("labels", "annotations"):

@@ -26,7 +26,14 @@ _ALL = (
     _refused("name-reserved", "A serving called like the chart of the cluster", "design §4 GitOps"),
     _refused("duration-too-long", "A duration that no field of Kubernetes holds", "cases r18"),
     _refused("bandwidth-zero", "A read bandwidth of nothing", "cases r18"),
-    _refused("path-refused", "A path that no volume may have", "core/v1: validation of volumes"),
+    _refused("path-refused", "A folder that cannot hold weights", "core/v1: validation of volumes"),
+    _refused("model-id-invalid", "A text that names no model", "huggingface_hub: repository ids"),
+    _refused(
+        "resource-not-extended",
+        "A resource that no device plugin can offer",
+        "core/v1: IsExtendedResourceName",
+    ),
+    _refused("resource-twice", "GPUs and fabric under one resource", "design §3 HardwareShape"),
     _refused("name-invalid", "A name or label key that Kubernetes refuses", "lws §13"),
     _refused(
         "version-unquoted", "A version without quotes, which YAML reads as a number", "design §3"
@@ -129,6 +136,9 @@ def words_of(
         return text, "remove `groups`, or remove `autoscaling`", path
     if kind == "patch-form":
         return text, "write `merge: {…}` or `json: [{op: …}]`, and only one of them", path
+    if kind == "resource-twice":
+        fix = "write the fabric's resource, such as rdma/ib, or leave it out"
+        return text, fix, (*path, "rdma", "resource")
     if kind == "path-refused":
         return (
             text,
@@ -170,6 +180,10 @@ def fix_of(kind: str, name: str, value: Any, context: Mapping[str, Any], here: S
         return f"name the {context['limit']} levels that matter, coarse to fine"
     if kind == "duration-too-long":
         return f"write what it takes, such as `{name}: 45m`"
+    if kind == "model-id-invalid":
+        return f"write the id on the hub: `{name}: {example or 'deepseek-ai/DeepSeek-R1'}`"
+    if kind == "resource-not-extended":
+        return f"write what the device plugin calls it, such as `{name}: nvidia.com/gpu`"
     if kind == "bandwidth-zero":
         return "write what a pod reads, such as 2GiB/s, or leave it out"
     if kind == "name-reserved":

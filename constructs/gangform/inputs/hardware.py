@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from gangform.inputs.base import Bandwidth, Count, LabelKey, Model, ObjectName
+from gangform.inputs.texts import ExtendedResource
 from gangform.units import Bytes, Millicores
 
 
@@ -17,7 +19,7 @@ class Gpu(Model):
     """Value of the product label: `NVIDIA-H100-80GB-HBM3`."""
     product_label: LabelKey = "nvidia.com/gpu.product"
     """The label that carries it (GPU feature discovery; `cloud.google.com/gke-accelerator` on GKE)."""
-    resource: LabelKey = "nvidia.com/gpu"
+    resource: ExtendedResource = "nvidia.com/gpu"
     """The extended resource that pods request."""
     count: Count
     """GPUs a node."""
@@ -30,7 +32,7 @@ class Gpu(Model):
 class Rdma(Model):
     """How a pod gets the fabric. Absent: TCP over the pod network."""
 
-    resource: LabelKey | None = None
+    resource: ExtendedResource | None = None
     """Extended resource (`rdma/ib`); `None` where the fabric comes with the host network or an annotation."""
     count: Count = 1
     """How many of it a whole-node pod requests."""
@@ -73,6 +75,29 @@ class HardwareShape(Model):
     """The fields whose figures have a checked source; all others are not verified and the plan says so."""
     sources: dict[str, str] = Field(default_factory=dict)
     """Where each figure was read: field → source."""
+
+    @property
+    def offered(self) -> dict[str, int]:
+        """What a node offers by resource name: CPU in thousandths of a core, memory and storage in bytes."""
+        amounts = {
+            "cpu": int(self.cpu),
+            "memory": int(self.memory),
+            "ephemeral-storage": int(self.ephemeral_storage),
+            self.gpu.resource: self.gpu.count,
+        }
+        if self.rdma is not None and self.rdma.resource is not None:
+            amounts[self.rdma.resource] = self.rdma.count
+        return amounts
+
+    @model_validator(mode="after")
+    def _fabric_apart(self) -> HardwareShape:
+        if self.rdma is not None and self.rdma.resource == self.gpu.resource:
+            raise PydanticCustomError(
+                "resource-twice",
+                "`{resource}` is the resource of the GPUs and of the fabric",
+                {"resource": self.gpu.resource},
+            )
+        return self
 
     @property
     def nvlink_domain(self) -> int:

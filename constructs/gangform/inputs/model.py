@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from gangform.inputs.base import Big, Count, Few, Model, Natural, ObjectName
+from gangform.inputs.texts import ModelId
 from gangform.units import Bytes
 
 WeightType = Literal["bf16", "fp8", "int4", "mxfp4", "nvfp4"]
@@ -88,7 +89,7 @@ class ModelProfile(Model):
 
     name: ObjectName
     """What servings call it; the file's name where it has a file of its own."""
-    repository: str = Field(min_length=1)
+    repository: ModelId
     """The id on the hub, or any id that the engine accepts: `deepseek-ai/DeepSeek-R1`."""
     weights: WeightType
     """The number format of most weights."""

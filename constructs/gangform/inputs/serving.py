@@ -27,7 +27,15 @@ from gangform.inputs.base import (
     ObjectName,
 )
 from gangform.inputs.model import ModelProfile
-from gangform.inputs.texts import Argument, MetricName, SeriesLabel, SomeBytes, SomeCpu, SomeSeconds
+from gangform.inputs.texts import (
+    Argument,
+    MetricName,
+    SeriesLabel,
+    SomeBytes,
+    SomeCpu,
+    SomeSeconds,
+    folder_fault,
+)
 from gangform.units import Bytes
 
 FOUNDATION = "foundation"
@@ -212,15 +220,9 @@ class Weights(Model):
                     "source {source} needs `{name}`",
                     {"source": self.source, "name": name},
                 )
-        path = self.path or ""
-        if ".." in path.split("/") or (self.source == "nodePath" and not path.startswith("/")):
+        if rule := folder_fault(self.path, on_node=self.source == "nodePath"):
             raise PydanticCustomError(
-                "path-refused",
-                "`{path}` is refused by the pod API: {rule}",
-                {
-                    "path": path,
-                    "rule": "no part is `..`, and a folder on the node begins with `/`",
-                },
+                "path-refused", "`{path}` is refused: {rule}", {"path": self.path, "rule": rule}
             )
         for name in sorted(named - set(allowed)):
             if getattr(self, name) is not None:

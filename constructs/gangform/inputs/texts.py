@@ -11,11 +11,15 @@ from typing import Annotated
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
+from gangform.apis.metadata import is_extended_resource
 from gangform.inputs.base import countable
 from gangform.units import Bytes, Millicores, Seconds
 
 _METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_MODEL = re.compile(r"[A-Za-z0-9._/~][A-Za-z0-9._/~:@+=-]*")
+_SYSTEM = (["proc"], ["sys"], ["dev"], ["etc"], ["var", "lib", "kubelet"])
+"""Folders of a node that are the system's: nothing in, around or above them is mounted."""
 _URL = re.compile(r"https?://[^\s{}]+")
 
 
@@ -45,6 +49,40 @@ def _line(value: str) -> str:
             "text-not-one-line", "a text of one printable line is wanted, and this is none", {}
         )
     return value
+
+
+def _model(value: str) -> str:
+    if not _MODEL.fullmatch(value):
+        raise PydanticCustomError(
+            "model-id-invalid",
+            "`{value}` is neither an id on the hub nor a path: letters, digits and . _ / ~ : @ + = -, no dash first",
+            {"value": value},
+        )
+    return value
+
+
+def _extended(value: str) -> str:
+    if not is_extended_resource(value):
+        raise PydanticCustomError(
+            "resource-not-extended",
+            "`{value}` is no extended resource: a device plugin's has a prefix with a slash, not Kubernetes' own",
+            {"value": value},
+        )
+    return value
+
+
+def folder_fault(path: str | None, *, on_node: bool) -> str | None:
+    """Why a folder cannot hold weights; `None` where it can. `on_node`: on the node, not inside a volume."""
+    if path is None:
+        return None
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if ".." in parts or (on_node and not path.startswith("/")):
+        return "no part is `..`, and a folder on the node begins with `/`"
+    if not path.strip() or not path.isprintable() or path.startswith("-") or "$(" in path:
+        return "it is one printable line that does not begin with `-` and is no variable `$(NAME)`"
+    if on_node and any(parts[: len(own)] == own or own[: len(parts)] == parts for own in _SYSTEM):
+        return "the node's own folders are no place for a model"
+    return None
 
 
 def _url(value: str) -> str:
@@ -81,6 +119,10 @@ SeriesLabel = Annotated[str, AfterValidator(_label)]
 """The name of a label of a series."""
 Line = Annotated[str, AfterValidator(_line)]
 """One printable line, not empty."""
+ModelId = Annotated[str, AfterValidator(_model)]
+"""What an engine loads: an id on the hub or a path."""
+ExtendedResource = Annotated[str, AfterValidator(_extended)]
+"""The name of a resource of a device plugin."""
 Url = Annotated[str, AfterValidator(_url)]
 """An address that may stand in a template of an alert."""
 Argument = Annotated[str, AfterValidator(_literal)]
