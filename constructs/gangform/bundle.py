@@ -17,7 +17,7 @@ from gangform.apis import argocd, core
 from gangform.apis.pods import needs
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Key, Manifest, key_of, mapping
-from gangform.documents.emit import emit
+from gangform.documents.emit import EmitError, emit
 from gangform.documents.patch import PatchError, apply_json, merge, touched
 from gangform.findings import (
     DocumentPath,
@@ -41,6 +41,7 @@ from gangform.manifests import (
     traffic,
 )
 from gangform.manifests.ownership import owned_changes
+from gangform.origin import extension_of, said_by_plan
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.identity import OWNER
 from gangform.plan.serving import ServingPlan, WorkloadPlan
@@ -63,6 +64,12 @@ PATCH_OWNED = declare(
     "A patch changes a value that other objects or the engine's flags depend on",
     Severity.BREAKS,
     "design §3 patches",
+)
+UNWRITABLE = declare(
+    "value-not-writable",
+    "A value that no manifest can hold so that every reader gets it back",
+    Severity.BREAKS,
+    "design §3: numbers beyond 2^53 are rounded by what reads JSON",
 )
 
 Builder = Callable[[ServingPlan], Iterable[Manifest]]
@@ -96,8 +103,23 @@ class Bundle(NamedTuple):
     """Paths that the user's patches changed: object → path → which patch."""
 
     def to_yaml(self) -> bytes:
-        """The bytes of the file, equal to those of cdk8s."""
-        return emit(self.documents)
+        """The bytes of the file, equal to those of cdk8s.
+
+        Raises:
+            InputError: A value that no reader gets back as it was meant: a number beyond JavaScript's.
+        """
+        try:
+            return emit(self.documents)
+        except EmitError as error:
+            raise InputError([self._unwritable(error)]) from None
+
+    def _unwritable(self, error: EmitError) -> Finding:
+        key = self.documents[error.document].key
+        place = DocumentPath(key.kind, key.namespace, key.name, error.path)
+        here = f"serving {self.name}" if isinstance(self.plan, ServingPlan) else "the cluster"
+        fix = f"correct the value in the inputs of {here} that it comes from"
+        found = Finding(code=UNWRITABLE, at=place, what=f"{key}: {error.what}", fix=fix)
+        return _at_input(found, {key: self}) or found
 
 
 def bundle(plan: ServingPlan) -> Bundle:
@@ -260,10 +282,22 @@ def _over_plan(document: Document, path: Path, name: str, at: InputPath) -> Find
 
 
 def judge_bundles(
-    bundles: Sequence[Bundle], cluster: Cluster, *, complete: bool = True
+    bundles: Sequence[Bundle],
+    cluster: Cluster,
+    *,
+    complete: bool = True,
+    beside: Sequence[Document] = (),
 ) -> tuple[Finding, ...]:
-    """What the rules say about the documents of one cluster, translated to inputs where the user wrote them."""
-    documents = Documents(document for each in bundles for document in each.documents)
+    """What the rules say about the documents of one cluster, translated to inputs where the user wrote them.
+
+    Args:
+        bundles: What is judged.
+        cluster: Where it runs.
+        complete: Whether nothing else runs there, and nobody changed the documents since they were made.
+        beside: Documents of others. What is wrong with these alone is not said.
+    """
+    own = [document for each in bundles for document in each.documents]
+    documents = Documents([*own, *beside])
     context = Context(
         versions=cluster.versions.releases,
         cluster=cluster,
@@ -271,7 +305,15 @@ def judge_bundles(
         complete=complete,
     )
     owners = {document.key: each for each in bundles for document in each.documents}
-    return ordered(_translate(finding, owners) for finding in judge(documents, context))
+    theirs = {finding.sort_key() for finding in judge(Documents(beside), context)} if beside else ()
+    found = [
+        one
+        for one in judge(documents, context)
+        if one.sort_key() not in theirs and not _said(one, owners)
+    ]
+    if not complete:
+        return ordered(_at_input(one, owners) or one for one in found)
+    return ordered(_translate(one, owners) for one in found)
 
 
 def _beside(bundles: Sequence[Bundle], cluster: Cluster) -> Iterator[Key]:
@@ -299,8 +341,29 @@ def _patched_in(each: Bundle) -> Iterator[Key]:
                         yield Key("", kind, document.key.namespace, name)
 
 
+def _said(finding: Finding, owners: Mapping[Key, Bundle]) -> bool:
+    """Whether the plan of the serving whose object it is has said the same already."""
+    at = finding.at
+    return isinstance(at, DocumentPath) and any(
+        said_by_plan(finding.code, each.plan)
+        for key, each in owners.items()
+        if (key.kind, key.namespace, key.name) == (at.kind, at.namespace, at.name)
+    )
+
+
 def _translate(finding: Finding, owners: Mapping[Key, Bundle]) -> Finding:
     """A finding at the patch or pod field that caused it; else, where it breaks, a fault of ours."""
+    if (found := _at_input(finding, owners)) is not None:
+        return found
+    if finding.breaks and isinstance(finding.at, DocumentPath):
+        return finding._replace(
+            fix=f"{finding.fix}; nothing in the inputs says so: a fault in gangform"
+        )
+    return finding
+
+
+def _at_input(finding: Finding, owners: Mapping[Key, Bundle]) -> Finding | None:
+    """The finding at the patch or pod field that caused it; `None` where neither did."""
     at = finding.at
     if not isinstance(at, DocumentPath):
         return finding
@@ -311,48 +374,6 @@ def _translate(finding: Finding, owners: Mapping[Key, Bundle]) -> Finding:
             if path[: len(at.path)] == at.path or at.path[: len(path)] == path:
                 assert isinstance(each.plan, ServingPlan)
                 return finding._replace(at=InputPath((*each.plan.at, "patches", index)))
-        if isinstance(each.plan, ServingPlan) and (place := _extension(each.plan, at.path)):
+        if isinstance(each.plan, ServingPlan) and (place := extension_of(each.plan, at.path)):
             return finding._replace(at=InputPath(place))
-    if finding.breaks:
-        return finding._replace(
-            fix=f"{finding.fix}; nothing in the inputs says so: a fault in gangform"
-        )
-    return finding
-
-
-_TEMPLATES = ("template", "leaderTemplate", "workerTemplate")
-
-
-def _extension(plan: ServingPlan, path: Path) -> Path | None:
-    """The pod field of the inputs that a place in a template comes from."""
-    starts = [at for at, part in enumerate(path) if part in _TEMPLATES]
-    if not starts or path[starts[0] + 1 : starts[0] + 2] != ("spec",):
-        return None
-    inner, pods = path[starts[0] + 2 :], plan.lead.pods
-    extension, here = pods.extension, (*plan.at, "pods")
-    # The user's entries of a list come after our own, of which there are so many.
-    lists: Mapping[Path, tuple[str, int]] = {
-        ("containers",): ("sidecars", 1),
-        ("initContainers",): ("initContainers", 0),
-        ("imagePullSecrets",): ("imagePullSecrets", 0),
-        ("volumes",): ("volumes", len([one for one in pods.volumes if one.kind != "template"])),
-        ("tolerations",): ("tolerations", len(pods.taints)),
-        ("containers", 0, "env"): ("env", len(plan.lead.launch.leader.env)),
-        ("containers", 0, "volumeMounts"): ("volumeMounts", len(pods.volumes)),
-    }
-    for place, (name, own) in lists.items():
-        index = inner[len(place)] if len(inner) > len(place) else None
-        if inner[: len(place)] == place and isinstance(index, int) and index >= own:
-            return (*here, name, index - own)
-    maps: Mapping[Path, tuple[str, object]] = {
-        ("affinity",): ("affinity", extension.affinity),
-        ("securityContext",): ("securityContext", extension.security_context),
-        ("containers", 0, "securityContext"): (
-            "containerSecurityContext",
-            extension.container_security_context,
-        ),
-    }
-    for place, (name, given) in maps.items():
-        if inner[: len(place)] == place and given is not None:
-            return (*here, name)
     return None

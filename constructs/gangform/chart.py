@@ -6,6 +6,7 @@ and the rules judge what will be written. cdk8s runs in Node; where there is non
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from constructs import Construct, IValidation  # noqa: E402
 
 from gangform.bundle import Bundle, bundle, foundation, judge_bundles  # noqa: E402
 from gangform.documents.document import Document, Key, Manifest  # noqa: E402
-from gangform.findings import brief  # noqa: E402
+from gangform.findings import Finding, Severity, brief, ordered  # noqa: E402
 from gangform.inputs.cluster import Cluster, Library  # noqa: E402
 from gangform.inputs.serving import Serving  # noqa: E402
 from gangform.plan.cluster import ClusterPlan, plan_cluster  # noqa: E402
@@ -64,8 +65,12 @@ class _Objects(Construct):
         wanted = kind if name is None else f"{kind}/{name}"
         raise LookupError(f"{len(found) or 'no'} objects are {wanted}; there are {there}")
 
-    def faults(self) -> list[str]:
-        """What breaks in the objects as they are now, patches of the user's code included."""
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong in the objects as they are now, patches of the user's code included.
+
+        The other objects of the chart are looked at too: a second budget on our pods is found here. What is wrong
+        with those alone is said by nobody.
+        """
         documents = tuple(
             Document(
                 manifest=_plain(made.to_json()),
@@ -76,8 +81,21 @@ class _Objects(Construct):
             for document, made in zip(self._made.documents, self._objects.values(), strict=True)
         )
         now = Bundle(name=self._made.name, plan=self._made.plan, documents=documents)
-        found = judge_bundles([now], self._cluster, complete=False)
-        return [brief(finding) for finding in found if finding.breaks]
+        judged = judge_bundles([now], self._cluster, complete=False, beside=self._others())
+        return ordered([*self._made.plan.findings, *judged])
+
+    def faults(self) -> list[str]:
+        """What breaks in the objects as they are now."""
+        return [brief(finding) for finding in self.findings() if finding.breaks]
+
+    def _others(self) -> list[Document]:
+        """The objects of the chart that are none of ours."""
+        own = {made.node.path for made in self._objects.values()}
+        return [
+            Document(manifest=_plain(made.to_json()), builder="", origin=None, wave=0)
+            for made in Chart.of(self).api_objects
+            if made.node.path not in own
+        ]
 
 
 class InferenceBundle(_Objects):
@@ -91,6 +109,7 @@ class InferenceBundle(_Objects):
         serving: Serving,
         cluster: Cluster,
         library: Library | None = None,
+        defaults: int = 1,
     ) -> None:
         """Plan the serving and make its objects.
 
@@ -100,11 +119,14 @@ class InferenceBundle(_Objects):
             serving: What to serve.
             cluster: Where.
             library: What the names of models and hardware refer to; the shipped profiles by default.
+            defaults: The edition of gangform's opinions, as `defaults` in a fleet file.
 
         Raises:
             InputError: With everything that breaks, before any object is made.
         """
-        self.plan: ServingPlan = plan_serving(serving, cluster=cluster, library=library)
+        self.plan: ServingPlan = plan_serving(
+            serving, cluster=cluster, library=library, edition=defaults
+        )
         super().__init__(scope, id, made=bundle(self.plan), cluster=cluster)
 
     @property
@@ -117,7 +139,13 @@ class ClusterFoundation(_Objects):
     """Queues, flavors and topology for the sum of servings. Cluster-scoped objects never take the chart's namespace."""
 
     def __init__(
-        self, scope: Construct, id: str, *, cluster: Cluster, servings: Sequence[ServingPlan]
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        cluster: Cluster,
+        servings: Sequence[ServingPlan],
+        defaults: int = 1,
     ) -> None:
         """Sum the servings and make the cluster's objects.
 
@@ -126,7 +154,7 @@ class ClusterFoundation(_Objects):
         """
         from gangform.synth import refuse
 
-        self.plan: ClusterPlan = plan_cluster(cluster, servings)
+        self.plan: ClusterPlan = plan_cluster(cluster, servings, edition=defaults)
         refuse(self.plan.findings)
         super().__init__(scope, id, made=foundation(self.plan), cluster=cluster)
 
@@ -142,11 +170,12 @@ class InferenceChart(Chart):
         serving: Serving,
         cluster: Cluster,
         library: Library | None = None,
+        defaults: int = 1,
     ) -> None:
         """Make the chart; its file is `<id>.k8s.yaml`. Arguments and errors are those of `InferenceBundle`."""
         super().__init__(scope, id)
         self.bundle = InferenceBundle(
-            self, "bundle", serving=serving, cluster=cluster, library=library
+            self, "bundle", serving=serving, cluster=cluster, library=library, defaults=defaults
         )
 
 
@@ -157,10 +186,17 @@ class _Judgement:
     def __init__(self, objects: _Objects) -> None:
         """Remember whose objects to judge."""
         self._of = objects
+        self._said: set[str] = set()
 
     def validate(self) -> list[str]:
-        """What breaks."""
-        return self._of.faults()
+        """What breaks; what degrades is said on stderr, once."""
+        found = self._of.findings()
+        for finding in found:
+            text = brief(finding)
+            if finding.code.severity is Severity.DEGRADES and text not in self._said:
+                self._said.add(text)
+                sys.stderr.write(f"{text}\n")
+        return [brief(finding) for finding in found if finding.breaks]
 
 
 def _first_workload(made: Bundle) -> Key | None:

@@ -132,6 +132,52 @@ def test_one_of_several_objects_of_a_kind_needs_a_name(tmp_path: Path) -> None:
     assert made.find("PodDisruptionBudget", "r1-group-1").name == "r1-group-1"
 
 
+def budget(chart: Any, id: str, app: str) -> None:
+    import cdk8s
+
+    made = cdk8s.ApiObject(
+        chart,
+        id,
+        api_version="policy/v1",
+        kind="PodDisruptionBudget",
+        metadata={"name": id, "namespace": asked().namespace},
+    )
+    spec = {
+        "maxUnavailable": 1,
+        "selector": {"matchLabels": {"leaderworkerset.sigs.k8s.io/name": app}},
+    }
+    made.add_json_patch(cdk8s.JsonPatch.add("/spec", spec))
+
+
+def test_a_second_budget_on_our_pods_is_found_and_one_on_others_is_not(tmp_path: Path) -> None:
+    _, chart, made = foreign(tmp_path)
+    budget(chart, "theirs", "other")
+    budget(chart, "theirs-too", "other")
+    assert made.faults() == []
+    budget(chart, "more", "r1")
+    assert any("budget" in fault for fault in made.faults())
+
+
+def test_what_degrades_is_said_once_on_stderr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    single = asked(groups=1)
+    app, _, made = foreign(tmp_path, single)
+    assert any(not finding.breaks for finding in made.findings())
+    app.synth()
+    said = capsys.readouterr().err
+    assert said.count("warning[") == len(
+        [one for one in made.findings() if one.code.severity.word == "warning"]
+    )
+    app.synth()
+    assert "warning[" not in capsys.readouterr().err
+
+
+def test_a_serving_of_other_clusters_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="serving-not-on-cluster"):
+        foreign(tmp_path, asked(clusters=("elsewhere",)))
+
+
 def test_the_workload_of_groups_that_are_objects_is_the_first(tmp_path: Path) -> None:
     combination = KUEUE._replace(backend="volcano-podgroup")
     app = app_in(tmp_path)

@@ -169,3 +169,24 @@ def test_findings_for_machines(run: Run, folder: Path, form: str) -> None:
     assert (finding["file"], finding["line"]) == ("gangform.yaml", 15)
     assert finding["path"] == "servings[0].parallelism.tensor"
     assert finding["seen"] == {"tensor": "16", "domain": "8"}
+
+
+def test_who_names_every_cluster_removes_nothing_of_others(run: Run, folder: Path) -> None:
+    run("synth")
+    left = folder / "dist" / "old" / "small.k8s.yaml"
+    left.parent.mkdir()
+    left.write_bytes((folder / "dist/prod/small.k8s.yaml").read_bytes())
+    assert run("synth", "--check", "--cluster", "prod").status == 0
+    assert "removed" not in run("synth", "--cluster", "prod").out
+    assert left.exists()
+    assert "removed 1" in run("synth").out
+    assert not left.exists()
+
+
+def test_who_names_every_serving_removes_no_other_chart(run: Run, folder: Path) -> None:
+    run("synth")
+    left = folder / "dist" / "prod" / "old.k8s.yaml"
+    left.write_bytes((folder / "dist/prod/small.k8s.yaml").read_bytes())
+    assert "removed" not in run("synth", "r1", "small").out
+    assert left.exists()
+    assert "removed 1" in run("synth").out

@@ -253,6 +253,31 @@ def test_files_that_would_be_passed_over_are_said(tmp_path: Path) -> None:
     assert [found.code.id for found in caught.value.findings] == ["file-misplaced"] * 2
 
 
+@pytest.mark.parametrize(
+    ("path", "fix"),
+    [
+        ("profiles/servings/a.YAML", "call it a.yaml"),
+        ("profiles/servings/a.json", "write it as YAML into a.yaml"),
+        ("profiles/servings/team/a.yaml", "move its files into"),
+        ("profiles/serving/a.yaml", "call it servings"),
+        ("profiles/Servings/a.yaml", "call it servings"),
+        ("profiles/other/a.yaml", "the folders are models, hardware, clusters, servings"),
+        ("profiles/a.yaml", "move it into one of"),
+    ],
+)
+def test_what_would_never_be_read_is_said(tmp_path: Path, path: str, fix: str) -> None:
+    with pytest.raises(LoadError) as caught:
+        load_fleet(write(tmp_path, {"gangform.yaml": GOOD, path: SERVING}))
+    (found,) = caught.value.findings
+    assert found.code.id == "file-misplaced" and fix in found.fix
+
+
+def test_notes_and_hidden_files_may_lie_beside_profiles(tmp_path: Path) -> None:
+    paths = ("README.md", ".gitkeep", ".git/x.yaml", "models/NOTES.txt", "models/.a.yml")
+    files = {f"profiles/{path}": "" for path in paths}
+    load_fleet(write(tmp_path, {"gangform.yaml": GOOD, **files}))
+
+
 def test_selections_are_checked() -> None:
     fleet = load_text(GOOD).fleet
     assert select_clusters(fleet, []) == fleet.clusters

@@ -25,11 +25,8 @@ class Selection:
     servings: tuple[str, ...]
     """Empty where all were meant, foundations included."""
 
-    @property
-    def some_clusters(self) -> frozenset[str]:
-        """Names of the clusters, where not all are meant."""
-        chosen = frozenset(cluster.name for cluster in self.clusters)
-        return chosen if len(self.clusters) < len(self.loaded.fleet.clusters) else frozenset()
+    some_clusters: frozenset[str]
+    """Names of the clusters where some were named; who names all still means these, and nothing beside them."""
 
 
 def fleet_file(arguments: Namespace) -> Path:
@@ -80,7 +77,10 @@ def select(arguments: Namespace, *, whole_library: bool = False) -> Selection:
                 f"`{serving.name}` does not run on {chosen}, but on {', '.join(homes)}"
             )
     names = tuple(serving.name for serving in servings) if arguments.servings else ()
-    return Selection(loaded=loaded, clusters=clusters, servings=names)
+    chosen_clusters = frozenset(cluster.name for cluster in clusters if arguments.cluster)
+    return Selection(
+        loaded=loaded, clusters=clusters, servings=names, some_clusters=chosen_clusters
+    )
 
 
 def usage(error: InputError) -> str:

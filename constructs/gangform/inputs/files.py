@@ -104,21 +104,45 @@ def listing(folder: Path) -> Mapping[str, Path]:
 
 
 def misplaced(profiles: Path) -> list[Finding]:
-    """Files and folders beside the profiles that somebody may take for inputs."""
+    """Files and folders below the profiles that somebody may take for inputs. Hidden ones and notes are none."""
     found = []
+    for path in _inside(profiles):
+        if path.is_dir() and path.name in FOLDERS:
+            for inner in _inside(path):
+                if inner.is_dir():
+                    found.append(_unread(inner, f"move its files into {shown(path)}"))
+                elif inner.suffix != ".yaml" and inner.suffix.lower() in _LIKE_INPUTS:
+                    fix = f"call it {inner.stem}.yaml"
+                    if inner.suffix.lower() == ".json":
+                        fix = f"write it as YAML into {inner.stem}.yaml"
+                    found.append(_unread(inner, fix))
+        elif path.is_dir():
+            from gangform.inputs.nearest import nearest
+
+            lower = path.name.lower()
+            name = (
+                f"{lower}s" if f"{lower}s" in FOLDERS else next(iter(nearest(lower, FOLDERS)), "")
+            )
+            kinds = ", ".join(FOLDERS)
+            fix = f"call it {name}" if name else f"the folders are {kinds}; move it elsewhere"
+            found.append(_unread(path, fix))
+        elif path.suffix.lower() in _LIKE_INPUTS:
+            found.append(_unread(path, f"move it into one of {', '.join(FOLDERS)}"))
+    return found
+
+
+_LIKE_INPUTS = (".yaml", ".yml", ".json")
+
+
+def _inside(folder: Path) -> list[Path]:
     try:
-        inside = sorted(profiles.iterdir())
-        for folder in [path for path in inside if path.is_dir()]:
-            if folder.name in FOLDERS:
-                inside += sorted(folder.glob("*.yml"))
+        return sorted(path for path in folder.iterdir() if path.name[0] != ".")
     except OSError:
         return []
-    for path in inside:
-        if path.suffix == ".yml":
-            what, fix = f"{shown(path)} is not read", f"call it {path.stem}.yaml"
-        elif path.is_dir() and f"{path.name.lower()}s" in FOLDERS:
-            what, fix = f"the folder {shown(path)} is not read", f"call it {path.name.lower()}s"
-        else:
-            continue
-        found.append(Finding(code=FILE_MISPLACED, at=InputPath(()), what=what, fix=fix))
-    return found
+
+
+def _unread(path: Path, fix: str) -> Finding:
+    what = (
+        f"the folder {shown(path)} is not read" if path.is_dir() else f"{shown(path)} is not read"
+    )
+    return Finding(code=FILE_MISPLACED, at=InputPath(()), what=what, fix=fix)
