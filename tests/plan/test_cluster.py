@@ -193,6 +193,8 @@ def test_an_inventory_says_whether_both_find_room(
 ) -> None:
     plan = together(*surging(SURGE, SURGE), on=make_cluster(pool={"nodes": nodes}))
     assert ("surges-compete" in codes(plan.findings)) == compete
+    hoped = together(*surging(SPARE, SPARE), on=make_cluster(pool={"nodes": nodes}))
+    assert ("surges-compete" in codes(hoped.findings)) == compete
 
 
 # ── backends together ────────────────────────────────────────────────────────────────────────────

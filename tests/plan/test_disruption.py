@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from gangform.findings import Finding
+from gangform.inputs.cluster import Cluster
 from gangform.inputs.serving import Autoscaling, Disruption, Parallelism
 from gangform.plan.disruption import Budget
 from gangform.plan.serving import ServingPlan
 
 MakePlan = Callable[..., ServingPlan]
+MakeCluster = Callable[..., Cluster]
 Codes = Callable[[Iterable[Finding]], list[str]]
 
 NAME = "leaderworkerset.sigs.k8s.io/name"
@@ -56,8 +58,40 @@ def test_a_budget_a_group_goes_by_the_set_where_each_is_its_own(make_plan: MakeP
 def test_a_released_group_has_no_budget(make_plan: MakePlan) -> None:
     plan = make_plan(**per_group(1, 3)).disruption
     assert [budget.name for budget in plan.budgets] == ["llm-group-0", "llm-group-2"]
-    assert plan.drain.endswith("; released and free to go: group 1, 3")
-    assert "released" not in make_plan(**per_group()).disruption.drain.partition("leader")[2]
+    assert plan.drain.endswith(
+        "; groups 1, 3 are released, and drains take them at once, also all of them together"
+    )
+    one = make_plan(**per_group(1)).disruption.drain
+    assert one.endswith("; group 1 is released, and a drain takes it at once")
+    assert make_plan(**per_group()).disruption.drain.endswith("or deleting its leader")
+
+
+def test_released_groups_may_go_together(make_plan: MakePlan, codes: Codes) -> None:
+    (found,) = make_plan(**per_group(1, 3)).findings
+    assert codes([found]) == ["released-groups-together"]
+    assert not found.breaks
+    assert found.what == "groups 1, 3 are released: drains may take 2 of 4 groups together"
+    assert codes(make_plan(**per_group(1, 1)).findings) == []
+
+
+def test_a_group_keeps_its_budget(make_plan: MakePlan, codes: Codes) -> None:
+    (found,) = make_plan(groups=2, **per_group(0, 1)).findings
+    assert codes([found]) == ["released-all-groups"]
+    assert found.breaks
+    assert codes(make_plan(groups=2, **per_group(0)).findings) == []
+
+
+@pytest.mark.parametrize("apart", [per_group(), LONE])
+def test_objects_of_their_own_are_made_for_so_many_groups(
+    make_plan: MakePlan, make_cluster: MakeCluster, codes: Codes, apart: dict[str, Any]
+) -> None:
+    on = make_cluster(gitops="argocd")
+    plan = make_plan(groups=1_000_000, on=on, **apart)
+    assert codes(plan.findings) == ["groups-too-many-apart"]
+    assert plan.findings[0].at.path == ("servings", "llm", "groups")
+    assert len(plan.workloads) + len(plan.disruption.budgets) == 1001
+    assert codes(make_plan(groups=100, on=on, **apart).findings) == []
+    assert codes(make_plan(groups=1_000_000).findings) == []
 
 
 def test_no_budget_is_made_for_an_index_that_only_a_surge_reaches(make_plan: MakePlan) -> None:
@@ -75,6 +109,10 @@ def test_no_budget_is_made_for_an_index_that_only_a_surge_reaches(make_plan: Mak
             {"groups": 1},
             "a drain takes one whole group after another: 0 of 1 keep serving, so nothing serves until it is back",
         ),
+        (
+            {"autoscaling": Autoscaling(min=2, max=6)},
+            "a drain takes one whole group after another: 1 of 2 at the least keep serving",
+        ),
         ({"parallelism": ONE}, "a drain takes one whole pod after another: 3 of 4 keep serving"),
     ],
 )
@@ -85,8 +123,9 @@ def test_a_drain_is_told_in_one_sentence(
 
 
 def test_what_no_budget_stops_is_said(make_plan: MakePlan) -> None:
-    assert "Kueue's evictions" in make_plan().disruption.unstopped
-    assert "Kueue" not in make_plan(parallelism=ONE).disruption.unstopped
+    for shape in ({}, {"parallelism": ONE}):
+        assert "Kueue's evictions" in make_plan(backend="kueue", **shape).disruption.unstopped
+        assert "Kueue" not in make_plan(**shape).disruption.unstopped
 
 
 def test_serial_is_accepted_everywhere(make_plan: MakePlan, codes: Codes) -> None:
@@ -111,7 +150,8 @@ def test_leader_ready_opens_a_hole_in_a_serial_budget(make_plan: MakePlan, codes
     assert not hole.breaks
     per = make_plan(startup_policy="LeaderReady", **per_group())
     assert "leader-ready-opens-budget" not in codes(per.findings)
-    assert codes(make_plan(startup_policy="LeaderReady", parallelism=ONE).findings) == []
+    alone = make_plan(startup_policy="LeaderReady", parallelism=ONE)
+    assert codes(alone.findings) == ["field-needs-groups"]
 
 
 def test_a_budget_a_group_needs_groups_with_an_index(make_plan: MakePlan, codes: Codes) -> None:

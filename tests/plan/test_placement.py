@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from gangform.findings import Finding
 from gangform.inputs.cluster import Cluster, Domain
-from gangform.inputs.serving import Parallelism, Rollout, TopologyRequest
+from gangform.inputs.serving import Parallelism, Pods, Resources, Rollout, TopologyRequest
 from gangform.plan import placement
 from gangform.plan.cluster import ClusterPlan, plan_cluster
 from gangform.plan.serving import ServingPlan
+from gangform.units import Bytes, Millicores
 
 MakePlan = Callable[..., ServingPlan]
 MakeCluster = Callable[..., Cluster]
@@ -220,3 +221,39 @@ def test_no_packing_places_more_than_the_racks_hold(
         assert placed[f"s{n}"] <= min(count, sum(nodes // stages[n] for nodes in racks))
     if len(groups) == 1:
         assert placed["s0"] == min(groups[0], sum(nodes // stages[0] for nodes in racks))
+
+
+# ── what is said about the pool itself ───────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("backend", ["kueue", "volcano", "none"])
+def test_a_domain_is_said_to_the_last_level(
+    make_plan: MakePlan, make_cluster: MakeCluster, codes: Codes, backend: str
+) -> None:
+    def found(*at: str) -> list[Finding]:
+        pool = {"levels": (BLOCK, RACK, HOST), "domains": (Domain(at=at, nodes=8),)}
+        on = make_cluster(pool=pool)
+        return list(plan_cluster(on, [make_plan(on=on, backend=backend)]).findings)
+
+    (short,) = found("b1")
+    assert codes([short]) == ["domain-path-incomplete"]
+    assert short.at.path == ("clusters", "prod", "pools", "gpu", "domains", 0, "at")
+    assert codes(found("b1", "r1", "h1")) == ["domain-path-incomplete"]
+    assert codes(found("b1", "r1")) == []
+
+
+def test_a_node_takes_as_many_pods_as_all_its_resources_allow(make_plan: MakePlan) -> None:
+    def fit(**own: Any) -> int:
+        plan = make_plan(parallelism=Parallelism(tensor=2), pods=Pods(resources=Resources(**own)))
+        return placement.per_node(plan.demands[0])
+
+    assert fit() == 4
+    assert fit(cpu=Millicores(40_000)) == 2
+    assert fit(memory=Bytes.gib(600)) == 2
+    assert fit(ephemeral_storage=Bytes.gib(2000)) == 1
+
+
+def test_many_groups_are_packed_at_once(fill: Fill) -> None:
+    plan = fill({"groups": 1_000_000, **RACKED}, racks=(2_000_000, 10))
+    (packing,) = plan.pools[0].packings
+    assert packing.placed == 1_000_000

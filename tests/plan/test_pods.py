@@ -87,23 +87,68 @@ def test_shared_memory_is_two_gib_a_gpu(make_plan: MakePlan, split: Parallelism,
     )
 
 
-@pytest.mark.parametrize(("tensor", "count"), [(8, 8), (4, 4), (3, 3), (1, 1)])
-def test_a_pod_takes_its_share_of_the_fabric_rounded_up(
+def test_pods_of_a_group_take_the_fabric_of_their_node(
+    make_plan: MakePlan, make_cluster: MakeCluster, make_hardware: MakeHardware
+) -> None:
+    fabric = Rdma(resource="rdma/ib", count=8, annotations={"net": "roce"})
+    on = make_cluster(pool={"hardware": make_hardware(rdma=fabric)})
+    pods = make_plan(on=on).lead.pods
+    assert pods.requests["rdma/ib"] == pods.limits["rdma/ib"] == 8
+    assert pods.capabilities == ("IPC_LOCK",)
+    assert pods.annotations == {"net": "roce"}
+
+
+@pytest.mark.parametrize("workload", [None, "LeaderWorkerSet"])
+@pytest.mark.parametrize("tensor", [8, 3])
+def test_a_replica_of_one_pod_takes_no_fabric(
     make_plan: MakePlan,
     make_cluster: MakeCluster,
     make_hardware: MakeHardware,
     tensor: int,
-    count: int,
+    workload: str | None,
 ) -> None:
     fabric = Rdma(resource="rdma/ib", count=8, annotations={"net": "roce"})
     on = make_cluster(pool={"hardware": make_hardware(rdma=fabric)})
-    pods = make_plan(on=on, parallelism=Parallelism(tensor=tensor)).lead.pods
-    assert pods.requests["rdma/ib"] == pods.limits["rdma/ib"] == count
-    assert pods.capabilities == ("IPC_LOCK",)
-    assert pods.annotations == {"net": "roce"}
-    few = make_cluster(pool={"hardware": make_hardware(rdma=Rdma(resource="rdma/ib", count=2))})
-    shared = make_plan(on=few, parallelism=Parallelism(tensor=tensor)).lead.pods
-    assert shared.requests["rdma/ib"] == -(-2 * tensor // 8)
+    plan = make_plan(on=on, parallelism=Parallelism(tensor=tensor), workload=workload)
+    pods = plan.lead.pods
+    assert "rdma/ib" not in pods.requests
+    assert (pods.capabilities, pods.annotations) == ((), {})
+
+
+@pytest.mark.parametrize("field", ["sidecars", "init_containers"])
+@pytest.mark.parametrize("resource", ["nvidia.com/gpu", "rdma/ib"])
+def test_what_stands_beside_the_engine_counts_towards_the_node(
+    make_plan: MakePlan,
+    make_cluster: MakeCluster,
+    make_hardware: MakeHardware,
+    codes: Codes,
+    field: str,
+    resource: str,
+) -> None:
+    on = make_cluster(pool={"hardware": make_hardware(rdma=Rdma(resource="rdma/ib", count=2))})
+
+    def beside(amount: str) -> ServingPlan:
+        # An init container runs before the engine, so only what it takes alone counts.
+        wants = {"limits": {resource: amount}, "requests": {resource: amount}}
+        container = {"name": "more", "image": "example.com/more:1", "resources": wants}
+        return make_plan(on=on, pods=Pods(**{field: (container,)}))
+
+    (found,) = [one for one in beside("9").findings if one.code.id == "request-exceeds-node"]
+    assert found.at.path[-1] == {"init_containers": "initContainers"}.get(field, field)
+    assert resource in found.what
+    assert "request-exceeds-node" not in codes(beside("0").findings)
+
+
+def test_a_pool_has_the_gpus_of_its_hardware(
+    make_plan: MakePlan, make_cluster: MakeCluster, codes: Codes
+) -> None:
+    label = "nvidia.com/gpu.product"
+    other = make_cluster(pool={"node_labels": {label: "NVIDIA-A100"}})
+    (found,) = make_plan(on=other).findings
+    assert codes([found]) == ["pool-contradicts-hardware"]
+    assert found.at.path == ("clusters", "prod", "pools", "gpu", "nodeLabels", label)
+    same = make_cluster(pool={"node_labels": {label: "NVIDIA-H100-80GB-HBM3"}})
+    assert codes(make_plan(on=same).findings) == []
 
 
 def test_without_a_fabric_or_its_resource_none_is_requested(
@@ -358,3 +403,11 @@ def test_hashes_of_controllers_are_no_labels_of_the_user(
 ) -> None:
     plan = make_plan(pods=Pods(labels={label: "a"}))
     assert codes(plan.findings) == ["label-owned-by-controller"]
+
+
+def test_annotations_are_as_long_as_the_server_takes(make_plan: MakePlan, codes: Codes) -> None:
+    most = {"a": "x" * (256 * 1024 - 1)}
+    assert codes(make_plan(pods=Pods(annotations=most)).findings) == []
+    plan = make_plan(pods=Pods(annotations={**most, "b": ""}))
+    assert codes(plan.findings) == ["annotations-too-large"]
+    assert plan.findings[0].at.path[-1] == "annotations"

@@ -195,6 +195,10 @@ def test_a_canary_keeps_the_rest_below_the_partition(
 def test_a_rollout_takes_a_grace_and_a_cold_start_for_each_group(roll: Roll) -> None:
     assert roll(4).duration == 4 * 690
     assert roll(4, spare_groups=1).duration == 5 * 690
+    assert roll(4, canary_groups=1).duration == 690
+    assert roll(4, canary_groups=3).duration == 3 * 690
+    assert roll(4, canary_groups=1, spare_groups=1).duration == 2 * 690
+    assert roll(4, canary_groups=0).duration == 0
     assert rollout.duration(3, Seconds(1), Seconds(10)) == 33
 
 
@@ -397,11 +401,25 @@ def test_before_0_7_a_broken_set_is_not_repaired_by_a_surge(faults: Faults, code
     assert faults(form=DEPLOYMENT, spare_groups=1, lws=Release(0, 6)) == []
 
 
-def test_lone_sets_that_nothing_holds_back_are_said(faults: Faults, codes: Codes) -> None:
+def test_a_set_that_was_just_applied_is_not_taken_for_available(make_serving: MakeServing) -> None:
+    seen, up = rollout.waits_for(make_serving(), "llm-0", Release(0, 9))
+    assert seen == (
+        "kubectl wait -n m lws/llm-0 --timeout=5m --for=jsonpath='{.status.observedGeneration}'="
+        "$(kubectl get -n m lws/llm-0 -o jsonpath='{.metadata.generation}')"
+    )
+    assert up == "kubectl wait -n m lws/llm-0 --timeout=24h --for=condition=Available"
+    older, _ = rollout.waits_for(make_serving(), "llm-0", Release(0, 8))
+    assert older == "kubectl wait -n m lws/llm-0 --timeout=5m --for=condition=UpdateInProgress"
+
+
+def test_lone_sets_that_nothing_holds_back_are_said(
+    faults: Faults, make_serving: MakeServing, codes: Codes
+) -> None:
     (found,) = faults(3, under=LONE, staged=False)
     assert codes([found]) == ["rollout-not-staged"]
     assert found.what.startswith("llm-0 … llm-2 are 3 sets:")
-    assert "kubectl wait -n m --for=condition=Available lws/llm-0" in found.fix
+    seen, up = rollout.waits_for(make_serving(), "llm-0", None)
+    assert f"after each set run `{seen}` && `{up}`" in found.fix
     assert faults(3, under=LONE, staged=True) == []
     assert faults(3, under=LONE, staged=None) == []
     assert codes(faults(1, under=LONE, staged=False)) == ["rollout-stops-serving"]

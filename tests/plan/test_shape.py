@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gangform.engines.engine import Shape
 from gangform.findings import Finding
 from gangform.inputs.hardware import HardwareShape
-from gangform.inputs.serving import Parallelism, Serving
+from gangform.inputs.serving import Parallelism, Serving, TopologyRequest
 from gangform.plan import shape
 
 MakeServing = Callable[..., Serving]
@@ -146,7 +146,8 @@ def test_tensor_larger_than_the_nvlink_domain_is_refused_with_stages_instead(
     assert codes([found]) == ["tensor-leaves-nvlink"]
     assert found.at.path == (*AT, "parallelism", "tensor")
     assert found.fix.startswith("use tensor 8 and pipeline 4, or set `nvlinkGpus`")
-    assert faults(wide, make_hardware(nvlink_gpus=72)) == []
+    held = wide.model_copy(update={"topology": TopologyRequest(level="example.com/clique")})
+    assert faults(held, make_hardware(nvlink_gpus=72)) == []
     small = make_serving(parallelism=Parallelism(tensor=8, pipeline=2))
     assert codes(faults(small, make_hardware(nvlink_gpus=4))) == ["tensor-leaves-nvlink"]
 
@@ -163,3 +164,23 @@ def test_tensor_groups_that_straddle_two_nodes_are_refused(
     assert (
         faults(make_serving(parallelism=Parallelism(tensor=4, pipeline=6)), make_hardware()) == []
     )
+
+
+def test_tensor_over_nodes_is_kept_in_one_nvlink_domain(
+    make_serving: MakeServing, make_hardware: MakeHardware, codes: Codes
+) -> None:
+    rack = make_hardware(nvlink_gpus=72)
+    wide = Parallelism(tensor=16)
+    level = "example.com/clique"
+    held = TopologyRequest(level=level)
+    assert faults(make_serving(parallelism=wide, topology=held), rack) == []
+    for loose in (None, TopologyRequest(level=level, mode="preferred")):
+        (found,) = faults(make_serving(parallelism=wide, topology=loose), rack)
+        assert codes([found]) == ["tensor-spans-nodes-unplaced"]
+        assert found.at.path == (*AT, "topology")
+        assert "mode: required" in found.fix
+    long = Parallelism(tensor=24, pipeline=6)
+    (larger,) = faults(make_serving(parallelism=long, topology=held), rack)
+    assert larger.at.path == (*AT, "parallelism")
+    assert larger.fix.startswith("use a product of at most 72 GPUs")
+    assert faults(make_serving(parallelism=Parallelism(tensor=8, pipeline=18)), rack) == []

@@ -44,6 +44,8 @@ GPU = "nvidia.com/gpu"
 GPU_PRODUCT = "nvidia.com/gpu.product"
 GPU_CLIQUE = "nvidia.com/gpu.clique"
 """`<cluster UUID>.<clique>`: the NVLink domain of a node (`volcano §9`)."""
+COMPUTE_DOMAINS = "computedomains.resource.nvidia.com"
+"""Name of the CustomResourceDefinition of NVIDIA's DRA driver that joins nodes over NVLink (`volcano §9`)."""
 
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"

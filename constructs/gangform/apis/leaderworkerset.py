@@ -30,6 +30,9 @@ ADDRESS_VARIABLE = "LWS_LEADER_ADDRESS"
 SIZE_VARIABLE = "LWS_GROUP_SIZE"
 RANK_VARIABLE = "LWS_WORKER_INDEX"
 
+LEADER_TEMPLATE = ("spec", "leaderWorkerTemplate", "leaderTemplate")
+WORKER_TEMPLATE = ("spec", "leaderWorkerTemplate", "workerTemplate")
+
 AFTER_START = "RecreateGroupAfterStart"
 ON_POD_RESTART = "RecreateGroupOnPodRestart"
 NEVER = "None"
@@ -42,6 +45,7 @@ FIELDS = Table(
     [
         Row(AFTER_START, Release(0, 9), Evidence.LAB, "lab E7; in the enum of v0.9.0 and v0.10.0"),
         Row("volumeClaimTemplates", Release(0, 8), Evidence.CODE, "lws §2c"),
+        Row("observedGeneration", Release(0, 9), Evidence.DOCS, "observability §1 (lws#807)"),
         Row("partition", Release(0, 6), Evidence.CODE, "lws §2a"),
     ],
 )
@@ -131,9 +135,7 @@ class LeaderWorkerSetForm:
         spec = mapping(manifest, "spec")
         size = whole(spec, "leaderWorkerTemplate", "size") or 1
         name = text(manifest, "metadata", "name")
-        base = ("spec", "leaderWorkerTemplate")
-        own = (*base, "leaderTemplate")
-        shared = (*base, "workerTemplate")
+        own, shared = LEADER_TEMPLATE, WORKER_TEMPLATE
         has_leader = isinstance(dig(manifest, *own), Mapping)
         rolling = mapping(spec, "rolloutStrategy", "rollingUpdateConfiguration")
 

@@ -101,6 +101,8 @@ class Defaults(NamedTuple):
     progress_margin: Seconds = Seconds(300)
     """Beyond the startup budget, before a Deployment's rollout counts as failed."""
     alerts: AlertDefaults = AlertDefaults()
+    listed_groups: int = 1000
+    """Most groups of a serving that get objects of their own, a set or a budget each: nobody looks after more."""
     queue_weight: int = 1
     """Share of a Volcano queue among queues: equal, until somebody has a reason."""
 

@@ -12,15 +12,17 @@ from typing import cast
 from gangform.apis.argocd import HEALTH_CHECK, HEALTH_KEY
 from gangform.apis.core import CORE, SCHEDULING
 from gangform.apis.forms import Form
-from gangform.apis.keys import EXTERNAL_METRICS, STORAGE
+from gangform.apis.keys import COMPUTE_DOMAINS, EXTERNAL_METRICS, GPU_CLIQUE, STORAGE
 from gangform.apis.leaderworkerset import DEFINITION
 from gangform.apis.pods import needs
 from gangform.documents.document import Key, Node
+from gangform.engines.engine import Shape
 from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.serving import Serving
 from gangform.plan.scaling import ScalingPlan
+from gangform.plan.shape import spans_nodes_over_nvlink
 
 _WITHOUT = {
     "Secret": "pods stay in CreateContainerConfigError or ContainerCreating",
@@ -97,6 +99,7 @@ def platform(
     form: Form,
     *,
     hardware: HardwareShape,
+    shape: Shape,
     scaling: ScalingPlan | None,
     staged: bool,
 ) -> Iterator[Prerequisite]:
@@ -111,6 +114,14 @@ def platform(
         f"'{{range .items[*]}}{{.metadata.name}} {{.status.allocatable}}{{\"\\n\"}}{{end}}'",
         without="pods stay Pending: no node matches, or none offers the resource",
     )
+    if spans_nodes_over_nvlink(shape, hardware):
+        yield Prerequisite(
+            what="IMEX on every node of a group, so that its ranks reach each other over NVLink: a ComputeDomain that "
+            "the pods claim (driver dra-driver-nvidia-gpu), or the service nvidia-imex of the nodes",
+            check=f"kubectl get nodes -L {GPU_CLIQUE} && kubectl get crd {COMPUTE_DOMAINS}",
+            without="no memory is shared between nodes: the engine fails at start, or runs tensor parallelism over "
+            "the network",
+        )
     if form.can.runs_groups:
         yield Prerequisite(
             what=f"LeaderWorkerSet {cluster.versions.lws} with its webhook",
@@ -119,10 +130,8 @@ def platform(
             without="the set is refused, or exists and makes no pods",
         )
     if cluster.monitoring.enabled:
-        labels = ",".join(
-            f"{key}={value}" for key, value in sorted(cluster.monitoring.labels.items())
-        )
-        chosen = f"selects {labels}" if labels else "selects rules without labels of their own"
+        own = ",".join(f"{key}={value}" for key, value in sorted(cluster.monitoring.labels.items()))
+        chosen = f"selects {own}" if own else "selects rules without labels of their own"
         yield Prerequisite(
             what=f"Prometheus operator whose Prometheus {chosen}, and kube-state-metrics",
             check="kubectl get prometheus -A -o jsonpath='{.items[*].spec.ruleSelector}'",

@@ -15,7 +15,7 @@ from gangform.admission.mixture import Use, mixture_faults
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare, ordered
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults, defaults
-from gangform.plan import placement
+from gangform.plan import placement, releases
 from gangform.plan.serving import ServingPlan
 from gangform.units import Resources
 
@@ -99,6 +99,7 @@ def plan_cluster(
         cluster,
     )
     found += placement.check(pools, demands, cluster)
+    found += releases.newer(cluster)
     found += _alike(cluster, demands)
     found += _clashes(servings)
     found += _surges(cluster, servings)
@@ -185,7 +186,8 @@ def _surges(cluster: Cluster, servings: Sequence[ServingPlan]) -> Iterator[Findi
         spare = sum(plan.lead.rollout.spare * plan.lead.shape.gpus for plan in here)
         if pool.nodes is not None:
             used = sum(plan.serving.highest_groups * plan.lead.shape.gpus for plan in here)
-            spare = max(spare, pool.nodes * here[0].lead.hardware.gpu.count - used)
+            # What an inventory leaves free decides, and not what somebody hoped to keep free.
+            spare = max(0, pool.nodes * here[0].lead.hardware.gpu.count - used)
         if need <= spare:
             continue
         names = ", ".join(plan.name for plan in surging)

@@ -40,6 +40,24 @@ RELEASED_SERIAL = declare(
     Severity.BREAKS,
     "design §4 Disruption",
 )
+RELEASED_ALL = declare(
+    "released-all-groups",
+    "With every group released no budget is left, and drains take all groups at once",
+    Severity.BREAKS,
+    "lab E3; design §4 Disruption",
+)
+RELEASED_SEVERAL = declare(
+    "released-groups-together",
+    "Groups without a budget may be taken by drains at the same time",
+    Severity.DEGRADES,
+    "lab E3; design §4 Disruption",
+)
+TOO_MANY = declare(
+    "groups-too-many-apart",
+    "A set or a budget for each group is an object a group, which nobody looks after in such numbers",
+    Severity.BREAKS,
+    "design §4 Disruption",
+)
 LEADER_READY_HOLE = declare(
     "leader-ready-opens-budget",
     "With LeaderReady an eviction can take a second group for a moment while one is rebuilt",
@@ -75,38 +93,60 @@ def derive(
     form: Form,
     size: int,
     groups: int,
+    lowest: int,
+    evictions: str,
+    listed: int,
     spread_over_workloads: bool,
 ) -> DisruptionPlan:
-    """The budgets of a serving whose workloads are `identities`."""
-    unstopped = (
-        "no budget stops Kueue's evictions, preemption, taints, rollouts or plain deletion"
-        if form.can.runs_groups
-        else "no budget stops preemption, taints, rollouts or plain deletion"
-    )
+    """The budgets of a serving whose workloads are `identities`.
+
+    Args:
+        serving: What is served.
+        identities: Names and selectors of its workloads.
+        form: The kind of the workloads.
+        size: Pods a group.
+        groups: Groups at the most.
+        lowest: Groups at the least.
+        evictions: What the backend evicts without asking a budget, in its own words.
+        listed: Groups at the most that get a budget each.
+        spread_over_workloads: Whether each group is a workload of its own.
+    """
+    first = f"{evictions}, " if evictions else ""
+    unstopped = f"no budget stops {first}preemption, taints, rollouts or plain deletion"
     if serving.disruption.mode == "perGroup":
         released = frozenset(serving.disruption.released)
         budgets = tuple(
             _per_group(serving, identities, index, size, spread_over_workloads)
-            for index in range(groups)
+            for index in range(min(groups, listed))
             if index not in released
         )
-        freed = ", ".join(str(index) for index in serving.disruption.released)
         return DisruptionPlan(
-            budgets=budgets,
-            drain="no drain finishes while a healthy group is on the node; move a group by releasing it "
-            "or deleting its leader"
-            + (f"; released and free to go: group {freed}" if freed else ""),
-            unstopped=unstopped,
+            budgets=budgets, drain=_drain_by_hand(serving.disruption.released), unstopped=unstopped
         )
     selector = identities[0].pod_labels if spread_over_workloads else identities[0].selectors.pods
     whole = "group" if form.can.runs_groups else "pod"
-    left = max(0, groups - 1)
+    left = max(0, lowest - 1)
+    least = " at the least" if lowest < groups else ""
     return DisruptionPlan(
         budgets=(Budget(name=serving.name, selector=selector, max_unavailable=1),),
-        drain=f"a drain takes one whole {whole} after another: {left} of {groups} keep serving"
+        drain=f"a drain takes one whole {whole} after another: {left} of {lowest}{least} keep serving"
         + ("" if left else ", so nothing serves until it is back"),
         unstopped=unstopped,
     )
+
+
+def _drain_by_hand(released: Sequence[int]) -> str:
+    """What a drain does where each group has a budget, but for the released ones."""
+    kept = (
+        "no drain finishes while a healthy group with a budget is on the node; move one by releasing it or deleting "
+        "its leader"
+    )
+    freed = ", ".join(str(index) for index in released)
+    if not freed:
+        return kept
+    if len(released) == 1:
+        return f"{kept}; group {freed} is released, and a drain takes it at once"
+    return f"{kept}; groups {freed} are released, and drains take them at once, also all of them together"
 
 
 def _per_group(
@@ -124,10 +164,24 @@ def _per_group(
     return Budget(name=f"{serving.name}-group-{index}", selector=selector, min_available=size)
 
 
-def check(serving: Serving, *, form: Form, groups: int, at: Path) -> Iterator[Finding]:
-    """Whether these budgets can do what they say."""
+def check(
+    serving: Serving, *, form: Form, groups: int, listed: int, apart: bool, at: Path
+) -> Iterator[Finding]:
+    """Whether these budgets can do what they say.
+
+    `listed`: groups at the most that get objects of their own; `apart`: whether each is a workload of its own.
+    """
     asked = serving.disruption
     here = (*at, "disruption")
+    if groups > listed and (apart or asked.mode == "perGroup"):
+        yield Finding(
+            code=TOO_MANY,
+            at=InputPath((*at, "groups")),
+            what=f"{groups} groups, each with a {'set' if apart else 'budget'} of its own; at most {listed} are made",
+            fix=f"use at most {listed} groups, or "
+            + ("a backend that keeps them in one set" if apart else "disruption mode serial"),
+            seen={"groups": str(groups), "most": str(listed)},
+        )
     if asked.mode == "serial":
         if asked.released:
             yield Finding(
@@ -159,6 +213,7 @@ def check(serving: Serving, *, form: Form, groups: int, at: Path) -> Iterator[Fi
             what=f"perGroup with {serving.autoscaling.min} to {serving.autoscaling.max} groups",
             fix="use serial, or fix the number of groups",
         )
+    yield from _together(asked.released, groups, (*here, "released"))
     for position, index in enumerate(asked.released):
         if index >= groups:
             yield Finding(
@@ -168,3 +223,24 @@ def check(serving: Serving, *, form: Form, groups: int, at: Path) -> Iterator[Fi
                 fix=f"release an index below {groups}, or leave it out",
                 seen={"released": str(index), "groups": str(groups)},
             )
+
+
+def _together(released: Sequence[int], groups: int, at: Path) -> Iterator[Finding]:
+    """Whether the released groups are all there are, or more than one."""
+    free = [index for index in dict.fromkeys(released) if index < groups]
+    listed = ", ".join(str(index) for index in free)
+    if len(free) == groups and free:
+        yield Finding(
+            code=RELEASED_ALL,
+            at=InputPath(at),
+            what=f"all {groups} groups are released, so that no budget is left",
+            fix="release one group at a time, or use mode serial",
+        )
+    elif len(free) > 1:
+        yield Finding(
+            code=RELEASED_SEVERAL,
+            at=InputPath(at),
+            what=f"groups {listed} are released: drains may take {len(free)} of {groups} groups together",
+            fix="release one group, and the next once the first is back",
+            seen={"released": str(len(free)), "groups": str(groups)},
+        )

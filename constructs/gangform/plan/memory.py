@@ -46,6 +46,18 @@ ACCEPTED = declare(
     Severity.DEGRADES,
     "design §4 Fit",
 )
+UNKNOWN = declare(
+    "fit-unknown",
+    "Without parameters or measured figures nobody checked whether the model fits",
+    Severity.DEGRADES,
+    "design §4 Fit",
+)
+BEYOND_GPU = declare(
+    "measured-cache-beyond-gpu",
+    "A measured cache that is larger than what the engine may use of a GPU was measured elsewhere",
+    Severity.BREAKS,
+    "engines §6.1",
+)
 
 
 class Stage(NamedTuple):
@@ -121,16 +133,19 @@ def cache_per_layer(architecture: Architecture, tensor: int, element: Decimal) -
     "output head on the last, 2 bytes a weight / tensor",
     source="engines §5.2, §6.2",
 )
-def stage_weights(model: ModelProfile, shape: Shape, stage: int) -> Bytes:
-    """Weights on one GPU of a stage."""
+def stage_weights(
+    model: ModelProfile, shape: Shape, stage: int, span: tuple[int, int] | None = None
+) -> Bytes:
+    """Weights on one GPU of a stage. `span`: its first layer and how many it has, where they are known already."""
     architecture = model.architecture
     if model.measured is not None:
         return model.measured.weights_per_gpu
     if architecture is None or model.parameters is None:
         return Bytes(-(-int(model.checkpoint) // (shape.tensor * shape.pipeline)))
-    layers = stage_layers(architecture.layers, shape.pipeline)
-    first = sum(layers[:stage])
-    count = layers[stage]
+    if span is None:
+        layers = stage_layers(architecture.layers, shape.pipeline)
+        span = sum(layers[:stage]), layers[stage]
+    first, count = span
     dense = architecture.dense_layers or 0
     table = architecture.vocabulary * architecture.hidden
     body = max(model.parameters - 2 * table, 1)
@@ -189,8 +204,10 @@ def derive(
         stage_layers(architecture.layers, shape.pipeline) if architecture else (0,) * shape.pipeline
     )
     stages = []
+    first = 0
     for index, count in enumerate(layers):
-        weights = stage_weights(model, shape, index)
+        weights = stage_weights(model, shape, index, (first, count))
+        first += count
         if model.measured is not None or architecture is None:
             per_token = model.measured.kv_bytes_per_token if model.measured else 0
         else:
@@ -214,6 +231,8 @@ def derive(
                 ),
             )
         )
+    known = model.parameters is not None or model.measured is not None
+    measured = fit.available_kv is not None
     lacking = max(stage.short for stage in stages)
     least = min(stage.tokens for stage in stages) * shape.decode_context
     return MemoryPlan(
@@ -229,8 +248,10 @@ def derive(
         requests=(Decimal(least * shape.data) / context).quantize(Decimal("0.01")),
         short=lacking,
         longest=min(least, model.context_limit // terms.block * terms.block),
-        verdict=_verdict(lacking, terms.band, measured=fit.available_kv is not None),
-        measured=fit.available_kv is not None,
+        verdict=_verdict(lacking, terms.band, measured=measured)
+        if known or measured
+        else "unknown",
+        measured=measured,
     )
 
 
@@ -246,6 +267,25 @@ def check(
 ) -> Iterator[Finding]:
     """Whether to refuse, to warn, or to let a reason stand."""
     stage = plan.worst
+    if plan.measured and stage.available > plan.share:
+        yield Finding(
+            code=BEYOND_GPU,
+            at=InputPath((*at, "fit", "availableKv")),
+            what=f"{stage.available.human()} for the cache, and the engine may use {plan.share.human()} of a GPU: "
+            f"{plan.visible.human()} visible x {plan.utilization}",
+            fix="write what the engine prints for one GPU of this pool",
+            seen={"available": str(int(stage.available)), "share": str(int(plan.share))},
+        )
+        return
+    if plan.verdict == "unknown":
+        yield Finding(
+            code=UNKNOWN,
+            at=InputPath((*at, "model")),
+            what="not checked whether the model fits: its profile has neither `parameters` nor `measured`",
+            fix="write `parameters` into the profile, or the engine's printed `Available KV cache memory` into "
+            "`fit.availableKv`",
+        )
+        return
     sums = (
         f"{plan.visible.human()} visible x {plan.utilization} = {plan.share.human()}; "
         f"less {stage.weights.human()} weights and {plan.overhead.human()} overhead leaves "

@@ -45,6 +45,12 @@ NO_DOMAIN_FOR_EXTRA = declare(
     Severity.DEGRADES,
     "design §4 Topology",
 )
+INCOMPLETE = declare(
+    "domain-path-incomplete",
+    "A domain has one label value for each level above the host",
+    Severity.BREAKS,
+    "design §3 Cluster; volcano §2.2",
+)
 
 
 class Packing(NamedTuple):
@@ -83,10 +89,16 @@ def needed(pods: int, per_node: int) -> int:
     return -(-pods // per_node)
 
 
+@formula(
+    "the least of offered / requested, over GPUs, CPU, memory, ephemeral storage and the fabric",
+    source="design §4 Topology",
+)
 def per_node(demand: Demand) -> int:
-    """Pods of a demand that one node takes, by GPUs."""
-    gpus = demand.leader[demand.hardware.gpu.resource]
-    return max(1, demand.hardware.gpu.count // gpus)
+    """Pods of a demand that one node takes; 1 where not even one fits, which the pods' own check refuses."""
+    offered = demand.hardware.offered
+    asked = demand.leader
+    fits = [amount // asked[name] for name, amount in offered.items() if asked.get(name, 0)]
+    return max(1, min(fits, default=1))
 
 
 def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
@@ -121,10 +133,9 @@ def _pack(pool: Pool, demands: Sequence[Demand]) -> Iterator[Packing]:
                 continue
             depth = levels.index(demand.placement.level) + 1
             count = demand.groups if part == "wanted" else demand.extra
-            for _ in range(count):
-                if not _take(free, depth, demand):
-                    break
-                placed[demand.workload] += 1
+            while count and (taken := _take(free, depth, demand, count)):
+                placed[demand.workload] += taken
+                count -= taken
     for demand in demands:
         level = None
         if demand.placement is not None and demand.placement.mode == "required":
@@ -141,30 +152,32 @@ def _pack(pool: Pool, demands: Sequence[Demand]) -> Iterator[Packing]:
         )
 
 
-def _take(free: dict[tuple[str, ...], int], depth: int, demand: Demand) -> bool:
-    """Take a group's nodes from the fullest domain that still holds one whole; `False` where none does.
+def _take(free: dict[tuple[str, ...], int], depth: int, demand: Demand, count: int) -> int:
+    """Take the nodes of up to `count` groups from the fullest domain that still holds one whole: how many it held.
 
-    A backend that keeps other groups out of the domain takes all of it.
+    A backend that keeps other groups out of the domain takes all of it for one.
     """
     nodes = needed(demand.size, per_node(demand))
     if nodes > 1 and demand.placement is not None and demand.placement.level == HOSTNAME:
         # The host lies below every listed domain: one node each.
-        return False
+        return 0
     domains: dict[tuple[str, ...], int] = {}
     for at, left in free.items():
         domains[at[:depth]] = domains.get(at[:depth], 0) + left
     fitting = sorted((left, at) for at, left in domains.items() if left >= nodes)
     if not fitting:
-        return False
+        return 0
     rest, chosen = fitting[0]
+    groups = 1
     if not demand.exclusive:
-        rest = nodes
+        groups = min(count, rest // nodes)
+        rest = groups * nodes
     for at in sorted(free):
         if at[:depth] == chosen:
             taken = min(rest, free[at])
             free[at] -= taken
             rest -= taken
-    return True
+    return groups
 
 
 def spread_level(pool: Pool, demand: Demand) -> str | None:
@@ -193,10 +206,28 @@ def check(
     """What finds no place, where an inventory says so."""
     by_workload = {demand.workload: demand for demand in demands}
     for plan in plans:
+        yield from _paths(plan.pool, cluster)
         yield from _nodes(plan, demands, cluster)
         for packing in plan.packings:
             if packing.placed < packing.wanted + packing.extra:
                 yield _unplaced(plan, packing, by_workload[packing.workload])
+
+
+def _paths(name: str, cluster: Cluster) -> Iterator[Finding]:
+    """Domains whose place is not said to the end: what lies in them cannot be told apart."""
+    pool = cluster.pools[name]
+    wanted = [level for level in pool.levels if level != HOSTNAME]
+    for index, domain in enumerate(pool.domains or ()):
+        if len(domain.at) != len(wanted):
+            yield Finding(
+                code=INCOMPLETE,
+                at=InputPath(("clusters", cluster.name, "pools", name, "domains", index, "at")),
+                what=f"a domain of pool {name} has {len(domain.at)} values for {len(wanted)} levels",
+                fix=f"write one value each for {', '.join(wanted)}"
+                if wanted
+                else "declare the pool's `levels`, or leave `domains` out",
+                seen={"values": ", ".join(domain.at), "levels": ", ".join(wanted)},
+            )
 
 
 def _nodes(plan: PoolPlan, demands: Sequence[Demand], cluster: Cluster) -> Iterator[Finding]:

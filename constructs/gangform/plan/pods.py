@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar, cast
 from gangform.apis import kueue, leaderworkerset, security, volcano
 from gangform.apis.core import APP_NAME, MANAGED_BY
 from gangform.apis.keys import POD_TEMPLATE_HASH, REVISION_HASH
+from gangform.apis.metadata import ANNOTATIONS_LIMIT, size_of
 from gangform.apis.pods import is_image
 from gangform.apis.pods import requests as requests_of
 from gangform.documents.document import Node, text
@@ -51,6 +52,12 @@ MEMORY_SMALL = declare(
     Severity.BREAKS,
     "observability §6",
 )
+OTHER_PRODUCT = declare(
+    "pool-contradicts-hardware",
+    "A pool whose labels name another GPU than its hardware selects nodes that nobody described",
+    Severity.BREAKS,
+    "design §3 Cluster",
+)
 OVER_NODE = declare(
     "request-exceeds-node",
     "A pod that requests more than a node offers is never scheduled",
@@ -76,6 +83,12 @@ NAME_TAKEN = declare(
     "lab E9",
 )
 
+ANNOTATIONS = declare(
+    "annotations-too-large",
+    "Annotations of an object take 256 KiB together at the most",
+    Severity.BREAKS,
+    "apimachinery: TotalAnnotationSizeLimitB",
+)
 IMAGE = declare(
     "engine-image-invalid",
     "An image name that no registry can have: the engine never starts",
@@ -207,9 +220,10 @@ def derive(
         hardware.gpu.resource: shape.gpus_per_pod,
     }
     context = cast(Node, extension.container_security_context)
-    fabric = hardware.rdma
+    # Nothing of one pod crosses nodes, so that it needs no fabric.
+    fabric = hardware.rdma if shape.size > 1 else None
     if fabric is not None and fabric.resource is not None:
-        amounts[fabric.resource] = -(-fabric.count * part.numerator // part.denominator)
+        amounts[fabric.resource] = fabric.count
     requests = Resources(amounts)
     limits = Resources({name: amount for name, amount in amounts.items() if name != "cpu"})
     return PodsPlan(
@@ -248,11 +262,20 @@ def check(
     pool: Pool,
     launch: Launch,
     spread: str | None,
+    home: Path,
     at: Path,
 ) -> Iterator[Finding]:
-    """What a pod of this kind could not be."""
+    """What a pod of this kind could not be. `home`: where its pool is described."""
     here = (*at, "pods")
     yield from _owned(plan.extension, here, launch)
+    size = size_of(plan.annotations)
+    if size > ANNOTATIONS_LIMIT:
+        yield Finding(
+            code=ANNOTATIONS,
+            at=InputPath((*here, "annotations")),
+            what=f"the annotations take {size} bytes together, at most {ANNOTATIONS_LIMIT} are allowed",
+            fix="keep long texts in a ConfigMap",
+        )
     if not is_image(launch.image):
         yield Finding(
             code=IMAGE,
@@ -267,6 +290,15 @@ def check(
             at=InputPath((*at, "spread")),
             what=f"`{spread}` is not among the levels of the pool: {has}",
             fix=f"write one of {has}" if pool.levels else "declare the pool's `levels`",
+        )
+    product = pool.node_labels.get(hardware.gpu.product_label, hardware.gpu.product)
+    if product != hardware.gpu.product:
+        yield Finding(
+            code=OTHER_PRODUCT,
+            at=InputPath((*home, "nodeLabels", hardware.gpu.product_label)),
+            what=f"the pool's nodes are labelled `{product}`, and {hardware.name} has {hardware.gpu.product}",
+            fix="remove the label, or name the hardware that the pool has",
+            seen={"pool": product, "hardware": hardware.gpu.product},
         )
     ours = {hardware.gpu.product_label: hardware.gpu.product, **pool.node_labels}
     for key, value in plan.extension.node_selector.items():
@@ -286,19 +318,17 @@ def check(
             f"{Bytes(plan.requests['memory']).human()}",
             fix="raise `memory` or lower `sharedMemory`",
         )
-    offered = {
-        "cpu": int(hardware.cpu),
-        "memory": int(hardware.memory),
-        "ephemeral-storage": int(hardware.ephemeral_storage),
-    }
     names = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "ephemeralStorage"}
-    for resource, amount in offered.items():
-        if plan.counted[resource] > amount:
-            asked = Resources({resource: plan.counted[resource]}).spelled()[resource]
+    beside = "sidecars" if plan.extension.sidecars else "initContainers"
+    for resource, amount in hardware.offered.items():
+        whole = plan.counted.get(resource, 0)
+        if whole > amount:
+            asked = Resources({resource: whole}).spelled()[resource]
             has = Resources({resource: amount}).spelled()[resource]
+            field = ("resources", names[resource]) if resource in names else (beside,)
             yield Finding(
                 code=OVER_NODE,
-                at=InputPath((*here, "resources", names[resource])),
+                at=InputPath((*here, *field)),
                 what=f"a pod requests {asked} {resource}, a node of {hardware.name} offers {has}",
                 fix=f"use at most {has}",
             )

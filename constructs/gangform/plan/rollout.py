@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gangform.admission.admission import Policy
 from gangform.apis.forms import Form
-from gangform.apis.leaderworkerset import peak_groups, serving_groups
+from gangform.apis.leaderworkerset import FIELDS, peak_groups, serving_groups
 from gangform.apis.versions import Release
 from gangform.findings import Finding, InputPath, Path, Severity, declare
 from gangform.inputs.serving import Serving
@@ -96,13 +96,14 @@ class RolloutPlan(NamedTuple):
     spare: int
     """Whole groups that the pool keeps free."""
     peak: int
-    """Groups that exist at the height."""
+    """Groups that exist at the height; under an autoscaler while it stands at its maximum."""
     floor: int
-    """Groups that keep serving at least."""
+    """Groups that keep serving at least; under an autoscaler while it stands at its minimum."""
     extra: int
     """Groups of capacity beyond the wanted ones: the larger of surge and spare."""
     duration: Seconds
-    """About how long it takes, with every cold start as expected."""
+    """About how long it takes for the groups that roll, with every cold start as expected; under an autoscaler while it
+    stands at its minimum."""
     reason: str
     """Why these numbers."""
 
@@ -138,7 +139,15 @@ def floor(replicas: int, unavailable: int) -> int:
     return serving_groups(replicas, unavailable=unavailable)
 
 
-@formula("peak x (grace + cold start), one group after another", source="lab E2")
+@formula("max(0, peak - groups that a canary holds back), 0 where it holds all", source="lws §3")
+def rolled(replicas: int, surge: int, unavailable: int, partition: int) -> int:
+    """Groups that an update makes or replaces."""
+    if partition >= replicas:
+        return 0
+    return peak_groups(replicas, surge=surge, unavailable=unavailable) - partition
+
+
+@formula("groups made x (grace + cold start), one after another", source="lab E2")
 def duration(groups: int, grace: Seconds, cold_start: Seconds) -> Seconds:
     """About how long a rollout takes: leaders go one after another whatever surge and unavailable say."""
     return Seconds(groups * (grace + cold_start))
@@ -183,7 +192,7 @@ def derive(
         peak=peak(highest, surge, unavailable),
         floor=floor(replicas, unavailable),
         extra=max(surge, declared.spare_groups),
-        duration=duration(peak(replicas, surge, unavailable), grace, cold_start),
+        duration=duration(rolled(replicas, surge, unavailable, partition), grace, cold_start),
         reason=reason,
     )
 
@@ -271,11 +280,29 @@ def check(
             code=NOT_STAGED,
             at=here,
             what=f"{names} are {replicas} sets: applied together, a change takes all groups down at once",
-            fix=f"apply one set after another, each followed by `kubectl wait -n {serving.namespace} "
-            f"--for=condition=Available lws/{serving.name}-0`, or use `gitops: argocd`, which gives each a wave",
+            fix="apply one set after another, or use `gitops: argocd`, which gives each a wave; after each set run "
+            + " && ".join(
+                f"`{command}`" for command in waits_for(serving, f"{serving.name}-0", lws)
+            ),
         )
     apart = staged is not None
     yield from _canary(serving, replicas, form, apart, (*at, "rollout", "canaryGroups"))
+
+
+def waits_for(serving: Serving, name: str, lws: Release | None) -> tuple[str, str]:
+    """The commands that end once a set that was just applied has been rolled out.
+
+    Right after an apply the old `Available` still stands. So first the controller must have seen the new generation;
+    it writes conditions and generation at once (`observability §1`). Before it wrote one, the start of the update is
+    what can be waited for: it lasts as long as a cold start.
+    """
+    target = f"-n {serving.namespace} lws/{name}"
+    if lws is None or FIELDS.has("observedGeneration", lws):
+        generation = f"$(kubectl get {target} -o jsonpath='{{.metadata.generation}}')"
+        seen = f"kubectl wait {target} --timeout=5m --for=jsonpath='{{.status.observedGeneration}}'={generation}"
+    else:
+        seen = f"kubectl wait {target} --timeout=5m --for=condition=UpdateInProgress"
+    return seen, f"kubectl wait {target} --timeout=24h --for=condition=Available"
 
 
 def _canary(

@@ -27,22 +27,17 @@ from gangform.plan import (
     memory,
     monitoring,
     pods,
+    releases,
     rollout,
     scaling,
     shape,
     startup,
     traffic,
+    unread,
     weights,
 )
 from gangform.plan.resolve import Resolved, resolve
 from gangform.plan.role import RolePlan, WorkloadPlan
-
-NEEDS_LWS = declare(
-    "lws-release-missing",
-    "A set of groups needs LeaderWorkerSet in the cluster",
-    Severity.BREAKS,
-    "design §5",
-)
 
 NOT_HERE = declare(
     "serving-not-on-cluster",
@@ -203,7 +198,8 @@ class _Composer:
     def compose(self) -> ServingPlan:
         """The plan."""
         serving = self.serving
-        count = serving.highest_groups if self.apart else 1
+        listed = self.table.listed_groups
+        count = min(serving.highest_groups, listed) if self.apart else 1
         workloads = tuple(self._workload(index) for index in range(count))
         lead = workloads[0].role
         watch = monitoring.derive(serving, self.cluster, self.startup, self.table)
@@ -219,6 +215,7 @@ class _Composer:
             self.cluster,
             self.form,
             hardware=self.found.hardware,
+            shape=self.split,
             scaling=lead.scaling,
             staged=self.apart,
         )
@@ -243,6 +240,9 @@ class _Composer:
                 form=self.form,
                 size=self.split.size,
                 groups=serving.highest_groups,
+                lowest=serving.lowest_groups,
+                evictions=self.policy.evictions,
+                listed=listed,
                 spread_over_workloads=self.apart,
             ),
             monitoring=watch,
@@ -354,6 +354,7 @@ class _Composer:
             pool=self.found.pool,
             launch=self.launch,
             spread=serving.spread,
+            home=("clusters", self.cluster.name, "pools", serving.pool),
             at=at,
         )
         yield from rollout.check(
@@ -366,7 +367,16 @@ class _Composer:
             lws=self.lws,
             at=at,
         )
-        yield from disruption.check(serving, form=self.form, groups=serving.highest_groups, at=at)
+        yield from disruption.check(
+            serving,
+            form=self.form,
+            groups=serving.highest_groups,
+            listed=self.table.listed_groups,
+            apart=self.apart,
+            at=at,
+        )
+        yield from unread.check(serving, policy=self.policy, form=self.form, size=split.size, at=at)
+        yield from releases.check(serving.name, self.cluster, self.form)
         yield from scaling.check(
             serving,
             policy=self.policy,
@@ -378,13 +388,6 @@ class _Composer:
         # Where each group is a workload of its own, they differ in the name alone.
         for role in workloads[0].roles:
             yield from self.found.admission.check(role.demand, self.cluster)
-        if self.form.can.runs_groups and self.lws is None:
-            yield Finding(
-                code=NEEDS_LWS,
-                at=InputPath(("clusters", self.cluster.name, "versions")),
-                what=f"serving {serving.name} needs a {self.form.kind}, and the cluster declares no release of lws",
-                fix='add `lws: "0.10"` with the release that runs there',
-            )
 
 
 __all__ = ["RolePlan", "ServingPlan", "WorkloadPlan", "plan_serving"]

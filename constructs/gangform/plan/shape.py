@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gangform.apis.core import DeploymentForm
+from gangform.apis.core import GPU_CLIQUE, DeploymentForm
 from gangform.apis.forms import Form
 from gangform.apis.leaderworkerset import LeaderWorkerSetForm
 from gangform.engines.engine import Shape
@@ -29,6 +29,12 @@ LEAVES_NVLINK = declare(
     "Tensor parallelism stays inside the NVLink domain",
     Severity.BREAKS,
     "design §4 Shape; engines §1.3",
+)
+UNPLACED = declare(
+    "tensor-spans-nodes-unplaced",
+    "Tensor parallelism over several nodes needs its whole group in one NVLink domain",
+    Severity.BREAKS,
+    "engines §1.3; volcano §9",
 )
 AUTO = declare(
     "parallelism-not-pinned",
@@ -137,3 +143,34 @@ def check(serving: Serving, shape: Shape, hardware: HardwareShape, at: Path) -> 
             fix=f"use tensor {whole} and more pipeline stages",
             seen={"tensor": str(shape.tensor), "domain": str(hardware.nvlink_domain)},
         )
+    elif shape.tensor > node:
+        yield from _unplaced(serving, shape, hardware, at)
+
+
+def spans_nodes_over_nvlink(shape: Shape, hardware: HardwareShape) -> bool:
+    """Whether ranks that share each layer lie on several nodes, which NVLink then has to join."""
+    return hardware.gpu.count < shape.tensor <= hardware.nvlink_domain
+
+
+def _unplaced(
+    serving: Serving, shape: Shape, hardware: HardwareShape, at: Path
+) -> Iterator[Finding]:
+    """Without a required level a scheduler may put the group on nodes that no NVLink joins."""
+    wanted = serving.topology
+    fits = shape.world <= hardware.nvlink_domain
+    if fits and wanted is not None and wanted.mode == "required":
+        return
+    yield Finding(
+        code=UNPLACED,
+        at=InputPath((*at, "topology") if fits else (*at, "parallelism")),
+        what=f"tensor {shape.tensor} spans nodes of {hardware.gpu.count} GPUs, and "
+        + (
+            "nothing keeps a group inside one NVLink domain"
+            if fits
+            else f"a group of {shape.world} GPUs is larger than the NVLink domain of {hardware.nvlink_domain}"
+        ),
+        fix=f"declare `topology: {{level: …, mode: required}}` with the NVLink domain's level, such as {GPU_CLIQUE}"
+        if fits
+        else f"use a product of at most {hardware.nvlink_domain} GPUs, or tensor {hardware.gpu.count}",
+        seen={"tensor": str(shape.tensor), "domain": str(hardware.nvlink_domain)},
+    )

@@ -1,0 +1,79 @@
+"""The releases that a cluster declares, against those that somebody looked at: too old is refused, newer is said once.
+
+A release newer than every known one counts as the newest known (`design §5`): what it changed is not in our tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gangform.apis import kueue, leaderworkerset, volcano
+from gangform.apis.forms import Form
+from gangform.apis.versions import NEWEST_KUBERNETES
+from gangform.findings import Finding, InputPath, Severity, declare
+from gangform.inputs.cluster import Cluster
+
+TOO_OLD = declare(
+    "release-too-old",
+    "A release that lacks what every bundle relies on",
+    Severity.BREAKS,
+    "lws §2a, §10 row 3; policy/v1: unhealthyPodEvictionPolicy is on from 1.27",
+)
+MISSING = declare(
+    "lws-release-missing",
+    "A set of groups needs LeaderWorkerSet in the cluster",
+    Severity.BREAKS,
+    "design §5",
+)
+NEWER = declare(
+    "release-newer-than-known",
+    "A release newer than every known one counts as the newest known",
+    Severity.STYLE,
+    "design §5",
+)
+
+_NEWEST = {
+    "kubernetes": NEWEST_KUBERNETES,
+    "lws": leaderworkerset.NEWEST,
+    "kueue": kueue.NEWEST,
+    "volcano": volcano.NEWEST,
+}
+
+
+def check(serving: str, cluster: Cluster, form: Form) -> Iterator[Finding]:
+    """What a serving of this form cannot run on; one that needs no sets of groups needs Kubernetes alone."""
+    releases = cluster.versions.releases
+    floors = {"kubernetes": (releases.kubernetes, leaderworkerset.OLDEST_KUBERNETES)}
+    if form.can.runs_groups and releases.lws is not None:
+        floors["lws"] = (releases.lws, leaderworkerset.OLDEST)
+    elif form.can.runs_groups:
+        yield Finding(
+            code=MISSING,
+            at=InputPath(("clusters", cluster.name, "versions")),
+            what=f"serving {serving} needs a {form.kind}, and the cluster declares no release of lws",
+            fix='add `lws: "0.10"` with the release that runs there',
+        )
+    for software, (release, oldest) in floors.items():
+        if release < oldest:
+            yield Finding(
+                code=TOO_OLD,
+                at=InputPath(("clusters", cluster.name, "versions", software)),
+                what=f"{software} {release} is older than {oldest}, the first release that bundles run on",
+                fix=f"upgrade {software} to {oldest} or later",
+                seen={"release": str(release), "oldest": str(oldest)},
+            )
+
+
+def newer(cluster: Cluster) -> Iterator[Finding]:
+    """One note for each piece of software that nobody looked at in this release."""
+    releases = cluster.versions.releases._asdict()
+    for software, newest in _NEWEST.items():
+        release = releases[software]
+        if release is not None and (release.major, release.minor) > (newest.major, newest.minor):
+            yield Finding(
+                code=NEWER,
+                at=InputPath(("clusters", cluster.name, "versions", software)),
+                what=f"{software} {release} is newer than {newest}, the newest release known here, and is taken for it",
+                fix=f"read the release notes after {newest}, or upgrade gangform",
+                seen={"release": str(release), "newest": str(newest)},
+            )
