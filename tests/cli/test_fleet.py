@@ -58,6 +58,18 @@ def test_init_overwrites_only_by_force(run: Run, folder: Path) -> None:
     assert (folder / "gangform.yaml").read_text() != before
 
 
+def test_force_leaves_nothing_behind_and_keeps_links_and_modes(run: Run, folder: Path) -> None:
+    real = folder / "real.yaml"
+    (folder / "gangform.yaml").rename(real)
+    real.chmod(0o640)
+    (folder / "gangform.yaml").symlink_to(real)
+    assert run(*INIT, "--force").status == 0
+    assert (folder / "gangform.yaml").is_symlink()
+    assert "deepseek-r1" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in folder.iterdir()) == ["gangform.yaml", "real.yaml"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

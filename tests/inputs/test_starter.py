@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gangform.apis.versions import Release
 from gangform.findings import InputError
 from gangform.inputs.load import load_text, shipped_library
-from gangform.inputs.starter import BACKENDS, split, starter
+from gangform.inputs.starter import BACKENDS, NEWEST_ENGINE, split, starter
 
 LIBRARY = shipped_library()
 
@@ -69,3 +70,23 @@ def test_a_model_without_room_is_refused() -> None:
     vast = model.model_copy(update={"checkpoint": model.checkpoint.parse("900T")})
     with pytest.raises(InputError, match="model-too-large"):
         split(vast, LIBRARY.hardware["h100-8x"])
+
+
+def test_the_engine_is_the_newest_known_unless_another_is_named() -> None:
+    from gangform.engines import vllm_flags
+
+    assert Release.parse(NEWEST_ENGINE) == vllm_flags.NEWEST
+    fleet = load_text(starter(model="deepseek-r1", hardware="h100-8x")).fleet
+    assert fleet.servings[0].engine.version == NEWEST_ENGINE
+    text = starter(model="deepseek-r1", hardware="h100-8x", name="yes", engine_version="0.31.0")
+    serving = load_text(text).fleet.servings[0]
+    assert (serving.name, serving.engine.version) == ("yes", "0.31.0")
+
+
+def test_a_backend_that_came_later_can_be_named() -> None:
+    text = starter(
+        model="deepseek-r1", hardware="h100-8x", admission="turnstile", backends=["turnstile"]
+    )
+    assert load_text(text).fleet.servings[0].admission.backend == "turnstile"
+    with pytest.raises(InputError, match="there is no admission `turnstile`"):
+        starter(model="deepseek-r1", hardware="h100-8x", admission="turnstile")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import secrets
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -33,8 +33,7 @@ def init(arguments: Namespace) -> int:
         text = _starter(arguments)
     except InputError as error:
         raise UsageError(usage(error)) from None
-    with target.open("w" if arguments.force else "x", encoding="utf-8") as stream:
-        stream.write(text)
+    _write(target, text, force=arguments.force)
     option = "" if target.name == "gangform.yaml" else f" -f {target}"
     say(
         f"wrote {target}\n"
@@ -58,35 +57,38 @@ def _starter(arguments: Namespace) -> str:
     Raises:
         InputError: A name that is unknown, or that nothing may have.
     """
-    from gangform.inputs.load import load_text
+    from gangform.admission.admission import BACKENDS
     from gangform.inputs.starter import starter
 
-    text = starter(
+    return starter(
         model=arguments.model,
         hardware=arguments.hardware,
         cluster=arguments.cluster,
         groups=arguments.groups,
         admission=arguments.admission,
         namespace=arguments.namespace,
+        name=arguments.name,
+        engine_version=arguments.engine_version,
+        backends=BACKENDS,
     )
-    if arguments.name is not None:
-        text = _with(text, r"  - name: (\S+)", arguments.name)
-    if arguments.engine_version is not None:
-        text = _with(text, r'    engine: \{name: \w+, version: "([^"]*)"', arguments.engine_version)
-    load_text(text, str(arguments.file))
-    return text
 
 
-def _with(text: str, place: str, value: str) -> str:
-    """The text with one value replaced; the comment behind it stays in its column."""
-
-    def put(found: re.Match[str]) -> str:
-        line, before, after = found[0], found.start(1) - found.start(), found.end(1) - found.start()
-        code, mark, words = f"{line[:before]}{value}{line[after:]}".partition("  # ")
-        width = len(line.partition("  # ")[0])
-        return f"{code.rstrip().ljust(width)}{mark}{words}"
-
-    return re.sub(rf"(?m)^{place}.*$", put, text, count=1)
+def _write(target: Path, text: str, *, force: bool) -> None:
+    """Write a file that is never there in part: a new one, or by force instead of the old one, where a link leads."""
+    if not force:
+        with target.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+        return
+    place = target.resolve()
+    fresh = place.with_name(f".{place.name}.{secrets.token_hex(4)}.gangform")
+    try:
+        with fresh.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+        if place.exists():
+            fresh.chmod(place.stat().st_mode & 0o7777)
+        fresh.replace(place)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 _READABLE = 6

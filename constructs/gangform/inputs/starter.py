@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -34,8 +34,9 @@ _HEADROOM = Fraction(6, 5)
 """Memory wanted for each byte of the checkpoint: a sixth of it is left for cache and activations."""
 _CONTEXT = 32768
 """Longest context to begin with, in tokens: long enough for most, and the cache stays small."""
-_KUBERNETES, _LWS, _ENGINE = "1.36", "0.10", "0.32.0"
-
+_KUBERNETES, _LWS = "1.36", "0.10"
+NEWEST_ENGINE = "0.33.0"
+"""The newest release of the engine that its table knows; a test holds both together, since inputs know no engine."""
 
 _WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
 """What a reader of YAML takes for something else than a text."""
@@ -58,7 +59,9 @@ BACKENDS: Mapping[str, Backend] = {
     ),
     "none": Backend({}, "", "", "nothing waits as one"),
 }
-"""The backends that a starter file can name."""
+"""What a starter file says about the shipped backends."""
+_PLAIN = Backend({}, "", "serving", "decides when a group starts")
+"""The same of a backend that came later: its own checks say what else it wants."""
 
 
 class Split(NamedTuple):
@@ -77,9 +80,24 @@ def starter(
     groups: int = 1,
     admission: str = "kueue",
     namespace: str = "llm",
+    name: str | None = None,
+    engine_version: str | None = None,
+    backends: Iterable[str] = (),
     library: Library | None = None,
 ) -> str:
     """The text of a fleet file for one model on one kind of node.
+
+    Args:
+        model: A profile's name.
+        hardware: A shape's name.
+        cluster: What the cluster is called.
+        groups: Copies of the model.
+        admission: A backend's name.
+        namespace: Where it runs.
+        name: What the serving is called; as the model by default.
+        engine_version: The engine's release; a recent one by default.
+        backends: Further backends that may be named.
+        library: What the names refer to; the shipped profiles by default.
 
     Raises:
         InputError: A name that the library or the backends do not have, or a model that no such nodes can hold.
@@ -87,7 +105,8 @@ def starter(
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     library = library or shipped_library()
-    found = list(_unknown_names(model, hardware, admission, library))
+    known = dict.fromkeys([*BACKENDS, *backends])
+    found = _unknown_names(model, hardware, admission, known, library)
     if found:
         raise InputError(found)
     profile, shape = library.models[model], library.hardware[hardware]
@@ -99,9 +118,10 @@ def starter(
         keep_trailing_newline=True,
     )
     environment.filters["text"] = _text
-    backend = BACKENDS[admission]
+    environment.filters["quoted"] = json.dumps
+    backend = BACKENDS.get(admission, _PLAIN)
     text = environment.get_template("gangform.yaml.j2").render(
-        name=_label(model),
+        name=_label(model) if name is None else name,
         model=model,
         checkpoint=profile.checkpoint.human(),
         hardware=hardware,
@@ -114,7 +134,7 @@ def starter(
         admission=admission,
         backend=backend,
         versions={"kubernetes": _KUBERNETES, "lws": _LWS, **backend.versions},
-        engine=_ENGINE,
+        engine=NEWEST_ENGINE if engine_version is None else engine_version,
         split=split(profile, shape),
         context=min(_CONTEXT, profile.context_limit),
     )
@@ -172,12 +192,14 @@ def _tensor(profile: ModelProfile, gpus: int) -> tuple[int, bool]:
     return 1, False
 
 
-def _unknown_names(model: str, hardware: str, admission: str, library: Library) -> list[Finding]:
+def _unknown_names(
+    model: str, hardware: str, admission: str, backends: Mapping[str, None], library: Library
+) -> list[Finding]:
     found = []
     for kind, name, known in (
         ("model", model, library.models),
         ("hardware", hardware, library.hardware),
-        ("admission", admission, BACKENDS),
+        ("admission", admission, backends),
     ):
         if name not in known:
             hint = f"{kind} is one of {', '.join(known)}"
