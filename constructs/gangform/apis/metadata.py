@@ -42,6 +42,11 @@ def is_extended_resource(name: str) -> bool:
     return "/" in name and "kubernetes.io/" not in name and is_key(f"requests.{name}")
 
 
+def size_of(entries: Mapping[str, object]) -> int:
+    """Bytes that labels or annotations take, keys included."""
+    return sum(len(f"{key}{value}".encode(errors="replace")) for key, value in entries.items())
+
+
 def refusals(metadata: Node | None) -> Iterator[Refusal]:
     """What is wrong with labels and annotations."""
     for field in ("labels", "annotations"):
@@ -50,7 +55,7 @@ def refusals(metadata: Node | None) -> Iterator[Refusal]:
             continue
         for key, value in entries.items():
             yield from _entry(field, key, value)
-        size = sum(len(f"{key}{value}".encode()) for key, value in entries.items())
+        size = size_of(entries)
         if field == "annotations" and size > ANNOTATIONS_LIMIT:
             yield (
                 (field,),
