@@ -15,7 +15,6 @@ from gangform.apis import kueue, leaderworkerset, security, volcano
 from gangform.apis.core import APP_NAME, MANAGED_BY
 from gangform.apis.keys import POD_TEMPLATE_HASH, REVISION_HASH
 from gangform.apis.metadata import ANNOTATIONS_LIMIT, size_of
-from gangform.apis.metadata import ANNOTATIONS_LIMIT, size_of
 from gangform.apis.pods import is_image
 from gangform.apis.pods import requests as requests_of
 from gangform.documents.document import Node, text
@@ -84,12 +83,6 @@ NAME_TAKEN = declare(
     "lab E9",
 )
 
-ANNOTATIONS = declare(
-    "annotations-too-large",
-    "Annotations of an object take 256 KiB together at the most",
-    Severity.BREAKS,
-    "apimachinery: TotalAnnotationSizeLimitB",
-)
 ANNOTATIONS = declare(
     "annotations-too-large",
     "Annotations of an object take 256 KiB together at the most",
@@ -275,14 +268,6 @@ def check(
     """What a pod of this kind could not be. `home`: where its pool is described."""
     here = (*at, "pods")
     yield from _owned(plan.extension, here, launch)
-    size = size_of(plan.annotations)
-    if size > ANNOTATIONS_LIMIT:
-        yield Finding(
-            code=ANNOTATIONS,
-            at=InputPath((*here, "annotations")),
-            what=f"the annotations take {size} bytes together, at most {ANNOTATIONS_LIMIT} are allowed",
-            fix="keep long texts in a ConfigMap",
-        )
     size = size_of(plan.annotations)
     if size > ANNOTATIONS_LIMIT:
         yield Finding(
