@@ -14,8 +14,9 @@
 Each yields the running `ControlPlane` and, after the test, makes it as it was: namespaces of tests and cluster-scoped
 objects of tests are gone, the nodes are the flavour's own again (`ControlPlane.reset`). `plain_plane` and so on are the
 same for the whole session and without the reset, for fixtures of a wider scope. A test asks for one flavour; tests are
-run flavour by flavour, so that no more than one is up. Where the programs cannot be built, every test here
-is skipped and says why.
+run flavour by flavour, so that no more than one is up. What a bundle names and does not bring along is made by tests:
+`namespace`, `claim` (a bound volume claim), `volumes` (a storage class with volumes for claims that workloads make).
+Where the programs cannot be built, every test here is skipped and says why.
 """
 
 from __future__ import annotations

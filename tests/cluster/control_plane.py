@@ -91,6 +91,28 @@ class ControlPlane:
         path = self.api.path_of(self.api.apply(claim).object)
         self.site.wait(f"claim {name}", lambda: self.api.get(path)["status"]["phase"] == "Bound")
 
+    def volumes(self, storage_class: str, count: int, *, size: str = "4Ti") -> None:
+        """Make a storage class with so many volumes, for the claims that a workload makes for its pods."""
+        self.api.apply(
+            {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "StorageClass",
+                "metadata": {"name": storage_class},
+                "provisioner": "kubernetes.io/no-provisioner",
+                "volumeBindingMode": "Immediate",
+            }
+        )
+        for number in range(count):
+            spec = {
+                "storageClassName": storage_class,
+                "accessModes": ["ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod"],
+                "capacity": {"storage": size},
+                "hostPath": {"path": "/models"},
+            }
+            metadata = {"name": f"{storage_class}-{number}"}
+            volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata}
+            self.api.apply({**volume, "spec": spec})
+
     def set_nodes(self, nodes: Sequence[Object]) -> None:
         """Have exactly these nodes, all ready. Make them with `nodes.node`, or take of `own_nodes`."""
         wanted = {node["metadata"]["name"]: node for node in nodes}
@@ -139,6 +161,7 @@ class ControlPlane:
             "/api/v1/namespaces",
             "/api/v1/persistentvolumes",
             "/apis/scheduling.k8s.io/v1/priorityclasses",
+            "/apis/storage.k8s.io/v1/storageclasses",
         ]
         for crd in self.api.list("/apis/apiextensions.k8s.io/v1/customresourcedefinitions"):
             spec = crd["spec"]
