@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from gangform.inputs.cluster import Cluster, Monitoring
+from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.serving import Autoscaling, Parallelism, Pods, Secret, Weights
 from gangform.plan.serving import ServingPlan
 
 MakePlan = Callable[..., ServingPlan]
 MakeCluster = Callable[..., Cluster]
+MakeHardware = Callable[..., HardwareShape]
 
 
 def refer(word: str, name: str, **more: Any) -> dict[str, Any]:
@@ -125,3 +127,12 @@ def test_argo_cd_needs_a_health_check_to_stage_sets(
     assert "health check" in whats(make_plan(on=argo, backend="volcano-podgroup"))
     assert "health check" not in whats(make_plan(on=argo))
     assert "health check" not in whats(make_plan(backend="volcano-podgroup"))
+
+
+def test_nvlink_over_nodes_needs_imex(
+    make_plan: MakePlan, make_cluster: MakeCluster, make_hardware: MakeHardware
+) -> None:
+    rack = make_cluster(pool={"hardware": make_hardware(nvlink_gpus=72)})
+    assert "IMEX on every node" in whats(make_plan(on=rack, parallelism=Parallelism(tensor=16)))
+    assert "IMEX" not in whats(make_plan(on=rack))
+    assert "IMEX" not in whats(make_plan(parallelism=Parallelism(tensor=16)))

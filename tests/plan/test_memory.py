@@ -447,23 +447,23 @@ def test_one_request_fits_exactly_when_its_tokens_do(
 
 
 def test_what_nobody_described_is_not_checked_and_that_is_said(
-    make_layered: MakeModel, plan: Plan, codes: Codes
+    make_layered: MakeModel, fill: Fill, codes: Codes
 ) -> None:
-    unknown = plan(make_layered(parameters=None))
+    unknown = fill(make_layered(parameters=None))
     assert unknown.verdict == "unknown"
     (found,) = memory.check(unknown, fit=Fit(), concurrency=9999, shape=split(), at=AT)
     assert codes([found]) == ["fit-unknown"]
     assert not found.breaks
     assert found.what.startswith("not checked whether the model fits")
     measured = Fit(available_kv=Bytes.gib(20))
-    assert plan(make_layered(parameters=None), fit=measured).verdict == "fits"
-    assert plan(make_layered()).verdict == "fits"
+    assert fill(make_layered(parameters=None), fit=measured).verdict == "fits"
+    assert fill(make_layered()).verdict == "fits"
 
 
-def test_a_cache_larger_than_the_gpu_was_measured_elsewhere(plan: Plan, codes: Codes) -> None:
+def test_a_cache_larger_than_the_gpu_was_measured_elsewhere(fill: Fill, codes: Codes) -> None:
     def faults(amount: int) -> list[Finding]:
         fit = Fit(available_kv=Bytes.gib(amount))
-        return list(memory.check(plan(fit=fit), fit=fit, concurrency=None, shape=split(), at=AT))
+        return list(memory.check(fill(fit=fit), fit=fit, concurrency=None, shape=split(), at=AT))
 
     (found,) = faults(90)
     assert codes([found]) == ["measured-cache-beyond-gpu"]
@@ -471,5 +471,5 @@ def test_a_cache_larger_than_the_gpu_was_measured_elsewhere(plan: Plan, codes: C
     assert faults(40) == []
 
 
-def test_absurd_numbers_of_stages_take_no_time(make_layered: MakeModel, plan: Plan) -> None:
-    assert len(plan(make_layered(), shape=split(pipeline=10_000)).stages) == 10_000
+def test_absurd_numbers_of_stages_take_no_time(make_layered: MakeModel, fill: Fill) -> None:
+    assert len(fill(make_layered(), shape=split(pipeline=10_000)).stages) == 10_000
