@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 
 from gangform import bundle as module
+from gangform.admission.admission import backend
+from gangform.apis.views import Documents
 from gangform.bundle import Bundle, bundle, foundation, judge_bundles
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence
 from gangform.findings import (
+    CODES,
     Code,
     DocumentPath,
     Finding,
@@ -29,10 +32,13 @@ from gangform.inputs.serving import (
     Parallelism,
     Patch,
     Pods,
+    Rollout,
     Serving,
 )
+from gangform.origin import REPEATS
 from gangform.plan.cluster import plan_cluster
 from gangform.plan.serving import ServingPlan, plan_serving
+from gangform.rules.rule import Context, judge, load
 from gangform.units import Bytes, Millicores
 
 NODE = HardwareShape(
@@ -609,6 +615,38 @@ def test_a_fault_in_what_is_ours_is_a_fault_of_ours(
     assert found.at == DocumentPath("LeaderWorkerSet", "m", "llm", path)
     assert found.fix == "f; nothing in the inputs says so: a fault in gangform"
     assert judged(monkeypatch, path, code=POOR).fix == "f"
+
+
+def test_what_the_plan_says_is_not_said_again_by_a_rule() -> None:
+    """One group that may surge and be missing at once: the plan says what the rule would."""
+    lone = plan(groups=1, rollout=Rollout(max_surge=1, max_unavailable=1))
+    said = {one.code.id for one in lone.findings}
+    assert "surge-does-not-happen" in said
+    built = bundle(lone)
+    alone = Documents(built.documents)
+    assert "rollout-stops-all-groups" in {one.code.id for one in judge(alone, Context())}
+    assert "rollout-stops-all-groups" not in {
+        one.code.id for one in judge_bundles([built], cluster())
+    }
+    silent = built._replace(plan=lone._replace(findings=()))
+    assert "rollout-stops-all-groups" in {one.code.id for one in judge_bundles([silent], cluster())}
+
+
+def test_every_repetition_is_of_codes_that_exist() -> None:
+    rules = load()
+    backend("volcano")
+    for code, plans in REPEATS.items():
+        assert code in rules
+        assert all(one in CODES and one not in rules for one in plans)
+
+
+def test_a_peer_that_the_server_refuses_is_reported_where_it_was_written() -> None:
+    network = Network(
+        clients=({"podSelector": {}}, {"labels": {}}), scrapers=({"podSelector": {}},)
+    )
+    (found,) = judge_bundles([made(network=network)], cluster())
+    assert found.code.id == "network-peer-refused"
+    assert found.at == InputPath(("servings", "llm", "network", "clients", 1))
 
 
 def test_a_security_context_that_nobody_wrote_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:

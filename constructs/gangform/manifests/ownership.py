@@ -17,6 +17,7 @@ from gangform.documents.patch import touched
 from gangform.findings import Path
 from gangform.plan.serving import ServingPlan
 
+_TEMPLATES = (lws.LEADER_TEMPLATE, lws.WORKER_TEMPLATE, ("spec", "template"))
 _TEMPLATE = r"spec/(?:leaderWorkerTemplate/(?:leader|worker)Template|template)"
 _OWNED: tuple[tuple[str, str], ...] = (
     (r"(apiVersion|kind)", "workload"),
@@ -75,12 +76,14 @@ def owner(plan: ServingPlan, path: Path) -> str | None:
         return "admission or topology"
     if re.fullmatch(rf"spec/ports/{re.escape(role.launch.serving_port.name)}(/.*)?", spelled):
         return "engine"
-    if re.match(r"spec/leaderWorkerTemplate/volumeClaimTemplates/", spelled):
-        return "weights" if path[3] in [one.name for one in role.pods.volumes] else None
-    inner = re.match(rf"{_TEMPLATE}/spec(?=/)", spelled)
-    if inner is None:
-        return None
-    return _in_pod(plan, path[inner.group().count("/") + 1 :], worker="/workerTemplate/" in spelled)
+    match path:
+        case ("spec", "leaderWorkerTemplate", "volumeClaimTemplates", str(claim), *_):
+            return "weights" if claim in [one.name for one in role.pods.volumes] else None
+    for template in _TEMPLATES:
+        pod = (*template, "spec")
+        if path[: len(pod)] == pod:
+            return _in_pod(plan, path[len(pod) :], worker=template == lws.WORKER_TEMPLATE)
+    return None
 
 
 def _in_pod(plan: ServingPlan, path: Path, *, worker: bool) -> str | None:
@@ -178,10 +181,10 @@ def _place(after: Node, before: Node, keyed: Path) -> Path:
                 if names is not None:
                     at = names.index(str(part)) if part in names else len(node)
                 if isinstance(at, int) and at < len(node):
-                    further.insert(0, node[at])
+                    further = [node[at], *further]
                     step = at
             elif isinstance(node, Mapping) and part in node:
-                further.insert(0, node[str(part)])
+                further = [node[str(part)], *further]
                 step = part
         found.append(step)
         nodes = further
