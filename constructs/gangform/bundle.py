@@ -6,7 +6,7 @@ waves, rules. So rules judge what will be applied, patches included.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from gangform.admission.admission import backend
 from gangform.apis import argocd, core
 from gangform.apis.pods import needs
 from gangform.apis.views import Documents, form_of
-from gangform.documents.document import Document, Key, Manifest, key_of, mapping
+from gangform.documents.document import Document, Key, Manifest, dig, key_of, mapping
 from gangform.documents.emit import EmitError, emit
 from gangform.documents.patch import PatchError, apply_json, merge, touched
 from gangform.findings import (
@@ -305,15 +305,34 @@ def judge_bundles(
         complete=complete,
     )
     owners = {document.key: each for each in bundles for document in each.documents}
-    theirs = {finding.sort_key() for finding in judge(Documents(beside), context)} if beside else ()
+    alone = {one.sort_key() for one in judge(Documents(beside), context)} if beside else set()
+    strange = {each.key for each in beside if not _touches(each, documents, owners)}
     found = [
         one
         for one in judge(documents, context)
-        if one.sort_key() not in theirs and not _said(one, owners)
+        if one.sort_key() not in alone and not _at_one_of(one, strange) and not _said(one, owners)
     ]
     if not complete:
         return ordered(_at_input(one, owners) or one for one in found)
     return ordered(_translate(one, owners) for one in found)
+
+
+def _touches(foreign: Document, documents: Documents, own: Mapping[Key, Bundle]) -> bool:
+    """Whether an object of others is about pods or objects of ours."""
+    spec, space = mapping(foreign.manifest, "spec"), foreign.key.namespace
+    chosen = mapping(spec, "selector", "matchLabels") or mapping(spec, "selector")
+    wanted = {key: value for key, value in chosen.items() if isinstance(value, str)}
+    if wanted and any(pod.document.key in own for pod in documents.pods(space, wanted)):
+        return True
+    target = (dig(spec, "scaleTargetRef", "kind"), space, dig(spec, "scaleTargetRef", "name"))
+    return any(key == foreign.key or (key.kind, key.namespace, key.name) == target for key in own)
+
+
+def _at_one_of(finding: Finding, keys: Collection[Key]) -> bool:
+    at = finding.at
+    return isinstance(at, DocumentPath) and any(
+        (key.kind, key.namespace, key.name) == (at.kind, at.namespace, at.name) for key in keys
+    )
 
 
 def _beside(bundles: Sequence[Bundle], cluster: Cluster) -> Iterator[Key]:

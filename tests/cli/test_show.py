@@ -35,6 +35,25 @@ def test_the_plan_shows_the_arithmetic_and_ends_with_prerequisites(run: Run) -> 
     assert "\x1b" not in out
 
 
+def test_the_plan_says_which_figures_of_the_hardware_nobody_verified(
+    run: Run, folder: Path
+) -> None:
+    assert "cpu, memory, ephemeralStorage of hardware h100-8x" in run("plan").out
+    data = json.loads(run("plan", "-o", "json").out)
+    said = data["clusters"][0]["servings"][0]["hardware"]
+    assert said == {"name": "h100-8x", "notVerified": ["cpu", "memory", "ephemeralStorage"]}
+    shape = folder / "profiles" / "hardware" / "mine.yaml"
+    shape.parent.mkdir(parents=True)
+    shape.write_text(
+        "gpu: {product: NVIDIA-H100-80GB-HBM3, count: 8, visibleMemory: 79.18Gi}\n"
+        'cpu: "90"\nmemory: 1650Gi\nephemeralStorage: 3000Gi\n'
+        "verified: [gpu.visibleMemory, cpu, memory, ephemeralStorage]\n"
+    )
+    text = (folder / "gangform.yaml").read_text()
+    (folder / "gangform.yaml").write_text(text.replace("h100-8x", "mine"))
+    assert "not verified" not in run("plan").out
+
+
 def test_wide_adds_probes_and_every_stage(run: Run, folder: Path) -> None:
     text = (folder / "gangform.yaml").read_text()
     (folder / "gangform.yaml").write_text(text.replace("pipeline: 2", "pipeline: 4"))

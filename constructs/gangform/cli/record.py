@@ -11,6 +11,7 @@
             shape: {tensor, pipeline, data, prefillContext, decodeContext, expertParallel,
                     gpusPerPod, podsPerGroup, gpusPerGroup}
             groups: {lowest, highest, spare}
+            hardware: {name, notVerified: [field]}
             memory: {verdict, measured, source, visibleBytes, utilization, shareBytes, overheadBytes, bandBytes,
                      shortBytes, context, tokens, requests, longestContext,
                      stages: [{layers, weightsBytes, cacheBytesPerToken, availableBytes, tokens}]}
@@ -96,6 +97,10 @@ def _serving(plan: ServingPlan) -> dict[str, Any]:
                 "lowest": serving.lowest_groups,
                 "highest": serving.highest_groups,
                 "spare": rollout.spare,
+            },
+            "hardware": {
+                "name": role.hardware.name,
+                "notVerified": list(role.hardware.unverified),
             },
             "memory": _memory(role.memory),
             "startup": _startup(role.startup),

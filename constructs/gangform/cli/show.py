@@ -138,6 +138,9 @@ def _serving(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
         f"{count} {_plural('group', highest)} x {pods} x {shape.gpus_per_pod} GPUs = "
         f"{highest * shape.gpus} GPUs",
     )
+    doubted = ", ".join(role.hardware.unverified)
+    if doubted:
+        yield "not verified", f"{doubted} of hardware {role.hardware.name}: look at your nodes"
     yield from _memory(role.memory, wide=wide)
     start = role.startup
     yield (

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from gangform.inputs.base import Bandwidth, Count, LabelKey, Model, ObjectName
+from gangform.inputs.base import Bandwidth, Count, LabelKey, LabelValue, Model, ObjectName
 from gangform.inputs.texts import ExtendedResource
 from gangform.units import Bytes, Millicores
 
@@ -15,7 +15,7 @@ from gangform.units import Bytes, Millicores
 class Gpu(Model):
     """The accelerators of a node, as its device plugin and labels name them."""
 
-    product: str = Field(min_length=1)
+    product: LabelValue = Field(min_length=1)
     """Value of the product label: `NVIDIA-H100-80GB-HBM3`."""
     product_label: LabelKey = "nvidia.com/gpu.product"
     """The label that carries it (GPU feature discovery; `cloud.google.com/gke-accelerator` on GKE)."""
@@ -98,6 +98,15 @@ class HardwareShape(Model):
                 {"resource": self.gpu.resource},
             )
         return self
+
+    @property
+    def unverified(self) -> tuple[str, ...]:
+        """The figures that a plan reckons with and nobody verified."""
+        return tuple(
+            figure
+            for figure in ("gpu.visibleMemory", "cpu", "memory", "ephemeralStorage")
+            if figure not in self.verified and figure.partition(".")[0] not in self.verified
+        )
 
     @property
     def nvlink_domain(self) -> int:

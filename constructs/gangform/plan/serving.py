@@ -23,6 +23,7 @@ from gangform.inputs.serving import Serving
 from gangform.plan import (
     beside,
     disruption,
+    fields,
     identity,
     memory,
     monitoring,
@@ -367,6 +368,7 @@ class _Composer:
             lws=self.lws,
             at=at,
         )
+        yield from fields.check(serving, form=self.form, lws=self.lws, at=at)
         yield from disruption.check(
             serving,
             form=self.form,

@@ -1,0 +1,35 @@
+"""Fields of a serving that the cluster's LeaderWorkerSet does not have: its controller drops them in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gangform.apis.forms import Form
+from gangform.apis.leaderworkerset import FIELDS
+from gangform.apis.versions import Release
+from gangform.findings import Finding, InputPath, Path
+from gangform.inputs.serving import Serving
+from gangform.plan.weights import TOO_NEW
+
+
+def check(serving: Serving, *, form: Form, lws: Release | None, at: Path) -> Iterator[Finding]:
+    """Whether the declared release has what was asked for."""
+    if lws is None or not form.can.runs_groups:
+        return
+    asked = {
+        serving.restart_policy: (("restartPolicy",), "leave `restartPolicy` out"),
+        "partition" if serving.rollout.canary_groups is not None else None: (
+            ("rollout", "canaryGroups"),
+            "leave `canaryGroups` out",
+        ),
+    }
+    for name, (path, fix) in asked.items():
+        if name in FIELDS.rows and not FIELDS.has(name, lws):
+            since = FIELDS.rows[name].since
+            yield Finding(
+                code=TOO_NEW,
+                at=InputPath((*at, *path)),
+                what=f"{name} exists from LeaderWorkerSet {since}, the cluster has {lws}",
+                fix=f"{fix}, or upgrade to {since}",
+                seen={"since": str(since), "runs": str(lws)},
+            )
