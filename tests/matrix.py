@@ -174,7 +174,10 @@ def serving(combination: Combination, name: str) -> Serving:
         context=8192,
         parallelism=Parallelism(tensor=8, pipeline=size),
         workload="LeaderWorkerSet" if combination.form == "set of one pod" else None,
-        admission=Admission(backend=combination.backend, queue=f"queue-{odd:d}"),
+        admission=Admission(
+            backend=combination.backend,
+            queue=None if combination.backend == "none" else f"queue-{odd:d}",
+        ),
         restart_policy=None if combination.restart == "derived" else combination.restart,  # type: ignore[arg-type]
         startup_policy=combination.startup,  # type: ignore[arg-type]
         disruption={
