@@ -231,14 +231,15 @@ def test_a_pool_that_nothing_runs_on_changes_no_tier(
 @pytest.mark.parametrize(
     ("demanded", "declared", "whats"),
     [
-        ({}, {}, ["LWS's controller configuration names no", "Volcano Queue serving"]),
-        ({"size": 1, "runs_groups": False}, {}, ["Volcano Queue serving"]),
+        ({}, {}, ["LWS's controller configuration names no", "Volcano 1.15 with its", "Volcano Queue serving"]),
+        ({"size": 1, "runs_groups": False}, {}, ["Volcano 1.15 with its", "Volcano Queue serving"]),
         ({"placement": REQUIRED}, {"lws_scheduler_provider": "none", "foundation": "all"},
-         ["Volcano Queue serving", "Volcano's scheduler configuration"]),
+         ["Volcano 1.15 with its", "Volcano Queue serving", "Volcano's scheduler configuration",
+          "Every node of pool h100 carries the labels "]),
         ({"placement": REQUIRED}, {"lws_scheduler_provider": "none", "foundation": "queues"} | plugins(PLUGIN),
-         ["Volcano Queue serving", f"HyperNodes with tierName {RACK}"]),
+         ["Volcano 1.15 with its", "Volcano Queue serving", f"HyperNodes with tierName {RACK}"]),
         ({"placement": PREFERRED}, {"lws_scheduler_provider": "none", "foundation": "existing"} | plugins(PLUGIN),
-         ["Volcano Queue serving is Open"]),
+         ["Volcano 1.15 with its", "Volcano Queue serving is Open"]),
     ],
 )  # fmt: skip
 def test_what_others_configure_is_a_prerequisite(

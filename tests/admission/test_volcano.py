@@ -274,12 +274,12 @@ def test_domains_that_would_get_one_name_are_refused(
 @pytest.mark.parametrize(
     ("declared", "size", "whats"),
     [
-        ({}, 2, ["LWS's controller configuration", "Volcano Queue serving", "Prometheus"]),
-        ({}, 1, ["Volcano Queue serving", "Prometheus"]),
+        ({}, 2, ["LWS's controller configuration", "Volcano 1.15 with its scheduler", "Volcano Queue serving"]),
+        ({}, 1, ["Volcano 1.15 with its scheduler", "Volcano Queue serving"]),
         (
             {"lws_scheduler_provider": "volcano", "monitoring": Monitoring(enabled=False)},
             2,
-            ["Volcano Queue serving"],
+            ["Volcano 1.15 with its scheduler", "Volcano Queue serving"],
         ),
     ],
 )
@@ -299,7 +299,7 @@ def test_a_queue_is_asked_for_its_state(make_cluster: MakeCluster, make_demand: 
     (queue,) = [
         each
         for each in Volcano().prerequisites([make_demand()], make_cluster())
-        if "Queue" in each.what
+        if each.what.startswith("Volcano Queue")
     ]
     assert queue.what == "Volcano Queue serving is Open, applied before the first serving"
     assert queue.check == (

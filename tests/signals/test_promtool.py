@@ -280,6 +280,39 @@ def a_rollout_that_goes_on(world: World) -> Scenario:
     )
 
 
+def one_after_another(world: World, *, ends: bool) -> dict[str, str | None]:
+    """The groups are updated in turn, twenty minutes each; or the first never comes back."""
+    first, second = world.leaders
+    there = f"1+0x4 stale _x19 {steady(1)}" if ends else "1+0x4 stale"
+    found: dict[str, str | None] = {
+        ready(first): then((1, 5), (0, 20), (1, 1)) if ends else then((1, 5), (0, 1)),
+        **{endpoint(f"llm-leader-{end}", first): there for end in ("abc12", "xyz89")},
+    }
+    if ends:
+        later = f"1+0x24 stale _x19 {steady(1)}"
+        found |= {ready(second): then((1, 25), (0, 20), (1, 1))}
+        found |= {endpoint(f"llm-leader-{end}", second): later for end in ("abc12", "xyz89")}
+    if len(world.sets) == 1:
+        steps = ((2, 5), (0, 20), (1, 20), (2, 1)) if ends else ((2, 5), (0, 1))
+        return {**found, updated(world.sets[0]): then(*steps)}
+    steps = ((1, 5), (0, 20), (1, 1)) if ends else ((1, 5), (0, 1))
+    found[updated(world.sets[0])] = then(*steps)
+    if ends:
+        found[updated(world.sets[1])] = then((1, 25), (0, 20), (1, 1))
+    return found
+
+
+def a_healthy_rollout_takes_one_group_after_another(world: World) -> Scenario:
+    return Scenario(
+        one_after_another(world, ends=True), {minute: [] for minute in (10, 26, 44, 60, 90)}
+    )
+
+
+def a_group_does_not_come_back_from_its_update(world: World) -> Scenario:
+    missing = in_namespace("ServingGroupsNotReady", 1)
+    return Scenario(one_after_another(world, ends=False), {30: [], 53: [], 57: [missing]})
+
+
 def a_leader_lives_three_times_in_an_hour(world: World) -> Scenario:
     leader = world.leaders[0]
     rebuilt = in_namespace("ServingGroupRebuiltRepeatedly", 3, pod=leader)
@@ -364,6 +397,8 @@ GROUP_SCENARIOS = [
     a_surge_group_does_not_hide_a_broken_one,
     a_rollout_moves_once_and_then_stands,
     a_rollout_that_goes_on,
+    a_healthy_rollout_takes_one_group_after_another,
+    a_group_does_not_come_back_from_its_update,
     a_leader_lives_three_times_in_an_hour,
     two_lives_and_two_exporters_for_a_while,
     pods_wait_for_capacity,
@@ -410,6 +445,28 @@ DEPLOYMENT_SCENARIOS = {
     "a surge pod never gets ready": Scenario(
         {PODS: then((2, 20), (3, 1)), UPDATED: then((2, 20), (1, 1))},
         {40: [], 54: [], 56: [in_namespace("ServingRolloutStalled", 3)]},
+    ),
+    "a healthy rollout takes one pod after another": Scenario(
+        {
+            READY: then((2, 5), (1, 40), (2, 1)),
+            UPDATED: then((2, 5), (0, 20), (1, 20), (2, 1)),
+            **{name: f"1+0x4 stale _x39 {steady(1)}" for name in ONE_ENDPOINT},
+        },
+        {minute: [] for minute in (10, 26, 44, 60, 90)},
+    ),
+    "a pod does not come back from its update": Scenario(
+        {
+            READY: then((2, 5), (1, 1)),
+            UPDATED: then((2, 5), (1, 1)),
+            **dict.fromkeys(ONE_ENDPOINT, "1+0x4 stale"),
+        },
+        {
+            30: [],
+            57: [
+                in_namespace("ServingGroupsNotReady", 1),
+                in_namespace("ServingRolloutStalled", 2),
+            ],
+        },
     ),
     "it is absent": Scenario(
         {name: None for name in DEPLOYMENT if '"llm"' in name} | NO_ENDPOINTS,

@@ -141,7 +141,17 @@ class Kueue:
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """What others own: flavors, topology, queues, Kueue's configuration, and the labels of nodes."""
-        return tuple(shared_prerequisites(demands, cluster))
+        return (_installed(cluster), *shared_prerequisites(demands, cluster))
+
+
+def _installed(cluster: Cluster) -> Prerequisite:
+    release = cluster.versions.kueue or api.OLDEST
+    return Prerequisite(
+        what=f"Kueue {release} with its webhooks",
+        check=f"kubectl get crd clusterqueues.{api.GROUP} && "
+        "kubectl get deploy -n kueue-system kueue-controller-manager",
+        without="queues are refused, and groups start at once, outside every quota",
+    )
 
 
 def ready_timeout(cluster: Cluster) -> Seconds | None:

@@ -128,11 +128,10 @@ class Volcano:
         return foundation(demands, cluster, defaults=defaults)
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
-        """The provider's switch, open queues, and the exporter that counts waiting groups."""
+        """The provider's switch, Volcano itself, and open queues."""
         return (
             *_provider_prerequisite(demands, cluster),
             *queue_prerequisites(demands, cluster),
-            *_metrics_prerequisite(cluster),
         )
 
 
@@ -153,13 +152,4 @@ def _provider_prerequisite(demands: Sequence[Demand], cluster: Cluster) -> Itera
             what=f"LWS's controller configuration sets {PROVIDER}",
             check="kubectl -n lws-system get configmap lws-manager-config -o yaml",
             without="leaders and workers are scheduled apart, as if there were no gang",
-        )
-
-
-def _metrics_prerequisite(cluster: Cluster) -> Iterator[Prerequisite]:
-    if cluster.monitoring.enabled:
-        yield Prerequisite(
-            what="Prometheus scrapes Volcano's controller manager, not its scheduler alone",
-            check="kubectl -n volcano-system get services",
-            without="no series says how many groups of a queue wait",
         )

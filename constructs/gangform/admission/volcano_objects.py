@@ -176,6 +176,12 @@ def _tier_faults(
 
 def queue_prerequisites(demands: Sequence[Demand], cluster: Cluster) -> Iterator[Prerequisite]:
     """That queues exist and are open: a group in a missing one waits without an event (`lab E8`)."""
+    yield Prerequisite(
+        what=f"Volcano {cluster.versions.volcano or ''}".rstrip()
+        + " with its scheduler, controllers and webhooks",
+        check=f"kubectl get crd queues.{_group()} && kubectl get deploy -n volcano-system",
+        without="pods stay Pending without an event: nobody serves their scheduler",
+    )
     ours = cluster.foundation != "existing"
     for queue in sorted({demand.queue for demand in demands} - {""}):
         applied = ", applied before the first serving" if ours else ""

@@ -16,14 +16,12 @@ def check(serving: Serving, *, form: Form, lws: Release | None, at: Path) -> Ite
     """Whether the declared release has what was asked for."""
     if lws is None or not form.can.runs_groups:
         return
-    asked = {
-        serving.restart_policy: (("restartPolicy",), "leave `restartPolicy` out"),
-        "partition" if serving.rollout.canary_groups is not None else None: (
-            ("rollout", "canaryGroups"),
-            "leave `canaryGroups` out",
-        ),
-    }
-    for name, (path, fix) in asked.items():
+    asked: list[tuple[str, Path, str]] = []
+    if serving.restart_policy is not None:
+        asked.append((serving.restart_policy, ("restartPolicy",), "leave `restartPolicy` out"))
+    if serving.rollout.canary_groups is not None:
+        asked.append(("partition", ("rollout", "canaryGroups"), "leave `canaryGroups` out"))
+    for name, path, fix in asked:
         if name in FIELDS.rows and not FIELDS.has(name, lws):
             since = FIELDS.rows[name].since
             yield Finding(

@@ -124,11 +124,11 @@ class _Writer(NamedTuple):
         )
         yield self._alert(
             FEWER,
-            queries.fewer(replicas),
+            queries.fewer(replicas, self._watch.quiet_window),
             "warning",
             f"A serving has fewer ready {many} than it wants.",
             f"Only {{{{ $value }}}} {many} of {self._who} are wholly ready, fewer than wanted, for longer than "
-            f"the {self._watch.not_ready_after} that a start may take.",
+            f"the {self._watch.not_ready_after} that a start may take, and no rollout is moving.",
             self._watch.not_ready_after,
         )
         yield self._alert(

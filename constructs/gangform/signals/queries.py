@@ -100,6 +100,10 @@ class Replicas(Protocol):
         """Returns something where two revisions exist and nothing has moved for so long."""
         ...
 
+    def moving(self, quiet: Seconds) -> str:
+        """Returns something where an update took a further replica within so long."""
+        ...
+
 
 class GroupSets(NamedTuple):
     """One LeaderWorkerSet or several, as their StatefulSets and pods show them."""
@@ -181,6 +185,11 @@ class GroupSets(NamedTuple):
             parts.append(f"(max by (namespace, statefulset) ({moves}) == 0)")
         return "\nand on (namespace, statefulset)\n".join(parts)
 
+    def moving(self, quiet: Seconds) -> str:
+        """Sets whose update took a further group."""
+        moves = f"changes({self.exporter.select(alerting.SET_UPDATED, self.sets)}[{quiet}])"
+        return f"max by (namespace) ({moves}) > 0"
+
     def rebuilt(self, window: Seconds, times: int) -> str:
         """Leaders made anew more than so many times: each has another uid, while restart counters begin at 0."""
         created = self.exporter.select(alerting.POD_CREATED, like("pod", self.leader))
@@ -243,10 +252,16 @@ class PlainPods(NamedTuple):
             parts.append(f"(max by (namespace) (changes({self._status(series)}[{quiet}])) == 0)")
         return "\nand on (namespace)\n".join(parts)
 
+    def moving(self, quiet: Seconds) -> str:
+        """The update took a further pod."""
+        moves = f"changes({self._status(alerting.DEPLOYMENT_UPDATED)}[{quiet}])"
+        return f"max by (namespace) ({moves}) > 0"
 
-def fewer(replicas: Replicas) -> str:
-    """Less ready than wanted: how many are ready."""
-    return f"{boxed(replicas.ready)}\n< on (namespace)\n{replicas.wanted}"
+
+def fewer(replicas: Replicas, quiet: Seconds) -> str:
+    """Less ready than wanted: how many are ready. Silent while a rollout moves, which takes one after another down."""
+    short = f"{boxed(replicas.ready)}\n< on (namespace)\n{replicas.wanted}"
+    return f"{boxed(short)}\nunless on (namespace)\n({replicas.moving(quiet)})"
 
 
 def nothing(replicas: Replicas) -> str:
