@@ -190,3 +190,16 @@ def test_who_names_every_serving_removes_no_other_chart(run: Run, folder: Path) 
     assert "removed" not in run("synth", "r1", "small").out
     assert left.exists()
     assert "removed 1" in run("synth").out
+
+
+def test_a_number_that_no_manifest_holds_is_an_error_of_the_inputs(run: Run, folder: Path) -> None:
+    patch = "{kind: Service, merge: {metadata: {annotations: {a: b}}, x: 9007199254740993}}"
+    change(
+        folder,
+        "groups: 2\n    context: 8192",
+        f"groups: 2\n    patches: [{patch}]\n    context: 8192",
+    )
+    status, _, err = run("synth")
+    assert status == 1
+    assert "value-not-writable" in err and "Service/llm/small" in err
+    assert "servings[1].patches[0]" in err and "a fault in gangform" not in err

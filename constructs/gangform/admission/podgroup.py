@@ -241,6 +241,14 @@ def _topology_prerequisites(demands: Sequence[Demand], cluster: Cluster) -> Iter
             check="kubectl -n volcano-system get configmap volcano-scheduler-configmap -o yaml",
             without="levels are neither kept nor preferred, in silence",
         )
+    if cluster.foundation == "all":
+        for pool in sorted({each.pool for each in placed} & set(cluster.pools)):
+            levels = [key for key in cluster.pools[pool].levels if key != core.HOSTNAME]
+            yield Prerequisite(
+                what=f"Every node of pool {pool} carries the labels {', '.join(levels)}",
+                check=f"kubectl get nodes -L {','.join(levels)}",
+                without="a node that lacks one belongs to no HyperNode, and groups wait beside free nodes",
+            )
     if cluster.foundation != "all":
         required = {
             each.placement.level
