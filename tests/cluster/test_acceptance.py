@@ -27,7 +27,10 @@ OWNED: Mapping[str, tuple[str, ...]] = {
         r"spec\.clusterIPs?(\..*)?",  # allocated
         r"spec\.ipFamil(ies|yPolicy)(\..*)?",  # those of the cluster
     ),
-    "Deployment": (),
+    "Deployment": (
+        # Kueue's webhook carries the queue of a Deployment to its pods.
+        r"spec\.template\.metadata\.(labels|annotations)\.kueue\..*",
+    ),
     "LeaderWorkerSet": (
         r"spec\.replicas",  # of a set that an autoscaler scales
         # What Kueue's webhook writes onto templates of a set that it manages (`kueue §2.2`).
