@@ -213,7 +213,8 @@ def test_a_dense_layer_in_whole_blocks_is_accepted(tensor: int) -> None:
         fp8(attention=Attention(kind="mla", heads=128, latent=576), dense_width=18_432),
         parallelism=Parallelism(tensor=tensor),
     )
-    assert refused(plan) == {}
+    # Over several nodes it also wants a level, which is another matter.
+    assert set(refused(plan)) <= {"tensor-spans-nodes-unplaced"}
 
 
 def test_a_dense_layer_cut_inside_a_block_is_refused() -> None:
@@ -221,7 +222,7 @@ def test_a_dense_layer_cut_inside_a_block_is_refused() -> None:
         fp8(attention=Attention(kind="mla", heads=128, latent=576), dense_width=18_432),
         parallelism=Parallelism(tensor=32),
     )
-    assert list(refused(plan)) == ["fp8-block-is-cut"]
+    assert set(refused(plan)) == {"fp8-block-is-cut", "tensor-spans-nodes-unplaced"}
     what = refused(plan)["fp8-block-is-cut"].what
     assert what == "dense layers: 18432 over 32 ranks is 576 = 4.5 blocks of 128"
 
