@@ -346,3 +346,13 @@ def test_devices_have_resources_of_their_own(gpu: str, rdma: str, code: str, fie
     finding, where = one(changed(old, NODE.replace("GPU", gpu).replace("RDMA", rdma)))
     assert finding.code.id == code and where.endswith(f"hardware.{field}")
     load_text(changed(old, NODE.replace("GPU", "amd.com/gpu").replace("RDMA", "rdma/ib")))
+
+
+def test_a_product_that_no_label_holds_is_refused() -> None:
+    shape = (
+        "{name: x, gpu: {product: NVIDIA H100, count: 8, visibleMemory: 79Gi}, "
+        'cpu: "90", memory: 1600Gi, ephemeralStorage: 3000Gi}'
+    )
+    load_text(changed("hardware: h100-8x", f"hardware: {shape.replace('A H', 'A-H')}"))
+    finding, where = one(changed("hardware: h100-8x", f"hardware: {shape}"))
+    assert finding.code.id == "name-invalid" and where.endswith(".hardware.gpu.product")

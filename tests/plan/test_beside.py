@@ -136,3 +136,11 @@ def test_nvlink_over_nodes_needs_imex(
     assert "IMEX on every node" in whats(make_plan(on=rack, parallelism=Parallelism(tensor=16)))
     assert "IMEX" not in whats(make_plan(on=rack))
     assert "IMEX" not in whats(make_plan(parallelism=Parallelism(tensor=16)))
+
+
+def test_labels_and_device_plugin_of_the_nodes_are_a_prerequisite(make_plan: MakePlan) -> None:
+    for backend in ("none", "kueue", "volcano", "volcano-podgroup"):
+        found = [one.what for one in make_plan(backend=backend).prerequisites]
+        (nodes,) = [what for what in found if what.startswith("nodes of pool gpu")]
+        assert "nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3" in nodes
+        assert "offers 8 of nvidia.com/gpu" in nodes
