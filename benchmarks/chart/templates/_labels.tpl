@@ -1,0 +1,4 @@
+{{- define "serving.labels" -}}
+app.kubernetes.io/managed-by: Helm
+app.kubernetes.io/name: {{ .name }}
+{{- end -}}
