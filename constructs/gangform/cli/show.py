@@ -216,7 +216,12 @@ def _rollout(plan: ServingPlan) -> Iterator[Cells]:
     yield (
         "",
         f"{each}at most {rollout.peak} {_plural('group', rollout.peak)} = {rollout.peak * shape.gpus} GPUs at once, "
-        f"at least {rollout.floor} serving, about {rollout.duration} in all",
+        f"at least {rollout.floor} serving, about {rollout.duration} in all"
+        + (
+            "; the peak at the autoscaler's maximum, the rest at its minimum"
+            if plan.lead.scaling is not None
+            else ""
+        ),
     )
     if rollout.partition:
         yield "", f"groups 0 to {rollout.partition - 1} keep the old revision"
