@@ -144,3 +144,9 @@ def test_labels_and_device_plugin_of_the_nodes_are_a_prerequisite(make_plan: Mak
         (nodes,) = [what for what in found if what.startswith("nodes of pool gpu")]
         assert "nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3" in nodes
         assert "offers 8 of nvidia.com/gpu" in nodes
+
+
+def test_a_missing_pull_secret_shows_at_the_image(make_plan: MakePlan) -> None:
+    plan = make_plan(pods=Pods(image_pull_secrets=("registry",)))
+    (need,) = [one for one in plan.prerequisites if "registry" in one.what]
+    assert "ImagePullBackOff" in need.without

@@ -83,7 +83,9 @@ def prerequisites(serving: Serving, named: Sequence[Key]) -> Iterator[Prerequisi
         yield Prerequisite(
             what=what,
             check=f"kubectl get {key.kind.lower()} {where}{key.name}",
-            without=_WITHOUT[key.kind],
+            without="pods stay in ErrImagePull and ImagePullBackOff, if the image is private"
+            if key.kind == "Secret" and key.name in serving.pods.image_pull_secrets
+            else _WITHOUT[key.kind],
         )
     if serving.weights.source == "nodePath":
         yield Prerequisite(
