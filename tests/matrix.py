@@ -163,6 +163,8 @@ def serving(combination: Combination, name: str) -> Serving:
     size = SIZES[combination.form]
     odd = combination.odd
     fixed = combination.groups == "fixed"
+    # A Deployment has no use for the words of a set.
+    groups = combination.form != "deployment"
     return Serving(
         name=name,
         namespace=f"llm-{odd:d}",
@@ -178,8 +180,10 @@ def serving(combination: Combination, name: str) -> Serving:
             backend=combination.backend,
             queue=None if combination.backend == "none" else f"queue-{odd:d}",
         ),
-        restart_policy=None if combination.restart == "derived" else combination.restart,  # type: ignore[arg-type]
-        startup_policy=combination.startup,  # type: ignore[arg-type]
+        restart_policy=None
+        if not groups or combination.restart == "derived"
+        else combination.restart,  # type: ignore[arg-type]
+        startup_policy=combination.startup if groups else "LeaderCreated",  # type: ignore[arg-type]
         disruption={
             "serial": Disruption(),
             "perGroup": Disruption(mode="perGroup"),
