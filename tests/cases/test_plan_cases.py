@@ -505,10 +505,12 @@ def test_the_engines_own_time_limit_follows_the_startup_budget() -> None:
     assert "raise" not in finding.fix
 
 
-def test_a_time_limit_of_the_engine_below_the_cold_start_is_said() -> None:
+def test_a_time_limit_of_the_engine_is_no_matter_of_patches() -> None:
+    """In a foreign manifest a rule says it (`start-limit-below-probe`); in ours nobody can write it."""
     short = {"name": "VLLM_ENGINE_READY_TIMEOUT_S", "value": "600"}
     plan = started(patches=(on_leader(env=[short]),))
-    assert said(objections(plan), Severity.DEGRADES)
+    with pytest.raises(InputError, match="coldStart"):
+        bundle(plan)
 
 
 KILLED = """

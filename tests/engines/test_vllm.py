@@ -332,6 +332,7 @@ def test_what_is_launched_is_read_back() -> None:
         nodes="$(LWS_GROUP_SIZE)",
         rank="0",
         all_ranks=True,
+        absent_paths=frozenset({"/health/ready"}),
     )
     assert Vllm().read(container(launch.worker)) == EngineReading(
         engine="vllm",
@@ -341,6 +342,7 @@ def test_what_is_launched_is_read_back() -> None:
         nodes="$(LWS_GROUP_SIZE)",
         rank="$(LWS_WORKER_INDEX)",
         all_ranks=True,
+        absent_paths=frozenset({"/health/ready"}),
     )
 
 

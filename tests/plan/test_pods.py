@@ -131,7 +131,8 @@ def test_what_stands_beside_the_engine_counts_towards_the_node(
         # An init container runs before the engine, so only what it takes alone counts.
         wants = {"limits": {resource: amount}, "requests": {resource: amount}}
         container = {"name": "more", "image": "example.com/more:1", "resources": wants}
-        return make_plan(on=on, pods=Pods(**{field: (container,)}))
+        given: dict[str, Any] = {field: (container,)}
+        return make_plan(on=on, pods=Pods(**given))
 
     (found,) = [one for one in beside("9").findings if one.code.id == "request-exceeds-node"]
     assert found.at.path[-1] == {"init_containers": "initContainers"}.get(field, field)

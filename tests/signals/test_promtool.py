@@ -293,8 +293,8 @@ def one_after_another(world: World, *, ends: bool) -> dict[str, str | None]:
         found |= {ready(second): then((1, 25), (0, 20), (1, 1))}
         found |= {endpoint(f"llm-leader-{end}", second): later for end in ("abc12", "xyz89")}
     if len(world.sets) == 1:
-        steps = ((2, 5), (0, 20), (1, 20), (2, 1)) if ends else ((2, 5), (0, 1))
-        return {**found, updated(world.sets[0]): then(*steps)}
+        lone = ((2, 5), (0, 20), (1, 20), (2, 1)) if ends else ((2, 5), (0, 1))
+        return {**found, updated(world.sets[0]): then(*lone)}
     steps = ((1, 5), (0, 20), (1, 1)) if ends else ((1, 5), (0, 1))
     found[updated(world.sets[0])] = then(*steps)
     if ends:
