@@ -120,6 +120,24 @@ def test_a_profile_is_shown_with_what_is_not_verified(run: Run) -> None:
     assert "gpu.visibleMemory" not in data["notVerified"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("clusters", "aws"), ("hardware", "aws-p5"), ("models", "llama-3.1-8b")],
+)
+def test_a_profile_as_yaml_is_a_file_of_ones_own(
+    run: Run, folder: Path, kind: str, name: str
+) -> None:
+    before = json.loads(run("profiles", name, "-o", "json").out)
+    status, out, _ = run("profiles", name, "-o", "yaml")
+    assert status == 0
+    assert out.startswith(f"# profiles/{kind}/{name}.yaml (shipped)\n")
+    target = folder / "profiles" / kind / f"{name}.yaml"
+    target.parent.mkdir(parents=True)
+    target.write_text(out)
+    assert f"{name} (yours)" in run("profiles", name).out
+    assert json.loads(run("profiles", name, "-o", "json").out) == before
+
+
 def test_ones_own_profile_is_listed_and_a_broken_one_is_said(run: Run, folder: Path) -> None:
     models = folder / "profiles" / "models"
     models.mkdir(parents=True)

@@ -134,6 +134,7 @@ def _one(arguments: Namespace, known: tuple[Shelf, ...]) -> int:
         raise UsageError(f"there is no profile `{name}`; {hint}")
     blocks: list[Block] = []
     data: dict[str, Any] = {}
+    files: list[str] = []
     for shelf in homes:
         try:
             profile = shelf.read(name)
@@ -162,8 +163,20 @@ def _one(arguments: Namespace, known: tuple[Shelf, ...]) -> int:
         )
         plain = profile.model_dump(mode="json", by_alias=True, exclude_none=True)
         data[shelf.kind] = {**plain, "notVerified": doubted}
-    _report(arguments.output, blocks, data)
+        files.append(_as_file(shelf, name, doubted))
+    if arguments.output == "yaml":
+        say("---\n".join(files))
+    else:
+        _report(arguments.output, blocks, data)
     return 0
+
+
+def _as_file(shelf: Shelf, name: str, doubted: list[str]) -> str:
+    """The file of a profile as it is, to be put beside a fleet file; what is not verified stands in a comment."""
+    head = f"# profiles/{shelf.kind}/{name}.yaml ({shelf.origin(name)})\n"
+    if doubted:
+        head += f"# not verified: {', '.join(doubted)}\n"
+    return head + shelf.files[name].read_text(encoding="utf-8")
 
 
 def _flat(node: Any, path: str = "") -> list[tuple[str, str]]:
