@@ -133,6 +133,8 @@ def test_a_profile_as_yaml_is_a_file_of_ones_own(
     assert out.startswith(f"# profiles/{kind}/{name}.yaml (shipped)\n")
     target = folder / "profiles" / kind / f"{name}.yaml"
     target.parent.mkdir(parents=True)
+    target.touch()  # as a shell does before the command runs
+    assert run("profiles", name, "-o", "yaml").out == out
     target.write_text(out)
     assert f"{name} (yours)" in run("profiles", name).out
     assert json.loads(run("profiles", name, "-o", "json").out) == before

@@ -101,6 +101,15 @@ def test_a_cluster_is_named_by_its_file_and_others_are_left_alone(tmp_path: Path
     assert [cluster.name for cluster in load_fleet(path).fleet.clusters] == ["prod-a"]
 
 
+def test_a_shipped_cluster_is_copied_first(tmp_path: Path) -> None:
+    path = tmp_path / "gangform.yaml"
+    path.write_text("version: 1\ndefaults: 1\ncluster: aws\nservings: []\n")
+    with pytest.raises(LoadError) as caught:
+        load_fleet(path)
+    (finding,) = caught.value.findings
+    assert "gangform profiles aws -o yaml > profiles/clusters/aws.yaml" in finding.fix
+
+
 def test_servings_of_the_list_and_of_the_folder_are_both_of_the_fleet(tmp_path: Path) -> None:
     other = SERVING.replace("name: deepseek-r1\n", "")
     path = write(tmp_path, {"gangform.yaml": GOOD, "profiles/servings/a.yaml": other})

@@ -142,6 +142,10 @@ INNER = [
     ("pods: {resources: {sharedMemory: 0Gi}}", "quantity-zero", "sharedMemory"),
     ("weights: {source: perPod, size: 0Gi}", "quantity-zero", "size"),
     ("topology: [x]", "type-wrong", "topology: {level"),
+    ("weights: {source: hub, secret: hub}", "key-unknown", "`token: {name: hub-token}`"),
+    ("weights: {source: perPod, size: 2000Gb}", "not-a-quantity", '`size: "2000G"`'),
+    ("pods: {resources: {memory: 26 GiB}}", "not-a-quantity", '`memory: "26Gi"`'),
+    ("pods: {imagePullSecrets: [{name: x}]}", "type-wrong", "`x`"),
 ]
 
 

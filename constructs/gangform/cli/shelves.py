@@ -50,7 +50,18 @@ def shelves(file: str | None) -> tuple[Shelf, ...]:
         raise UsageError(f"there is no file {file}")
     found = Path(file) if file is not None else find_fleet_file(Path.cwd())
     shipped = shipped_folder()
-    folders = (shipped,) if found is None else (found.absolute().parent / "profiles", shipped)
+    return _shelves(
+        (shipped,) if found is None else (found.absolute().parent / "profiles", shipped)
+    )
+
+
+def shipped_shelves() -> tuple[Shelf, ...]:
+    """What ships with the package alone."""
+    return _shelves((shipped_folder(),))
+
+
+def _shelves(folders: tuple[Path, ...]) -> tuple[Shelf, ...]:
+    """Of some folders, of which the first wins."""
     both = library(folders)
     files = {
         kind: dict(

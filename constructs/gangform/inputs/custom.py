@@ -12,8 +12,10 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from gangform.findings import CODES, Code, Path, Severity, declare
-from gangform.inputs.fields import Spot
+from gangform.inputs.amounts import memory
+from gangform.inputs.fields import UNITS, Spot, words
 from gangform.inputs.nearest import plain
+from gangform.units import Bytes
 
 
 def _refused(id: str, title: str, source: str) -> Code:
@@ -108,7 +110,9 @@ def words_of(
     name = to_camel(str(context.get("name", "")))
     if kind == "version-unquoted":
         read = getattr(value, "read_as", value)
-        what = f"a version without quotes is a number: YAML reads {context['written']} as {read}"
+        written = context["written"]
+        what = f"the version {written} without quotes is a number to YAML"
+        what += f", which reads it as {read}" if str(read) != str(written) else ""
         return what, "", path
     if kind == "weights-incomplete":
         what = f"source {context['source']} needs `{name}`"
@@ -154,6 +158,10 @@ def words_of(
 def fix_of(kind: str, name: str, value: Any, context: Mapping[str, Any], here: Spot | None) -> str:
     """What to write at a field called `name` instead of `value`."""
     example = here.example if here else ""
+    if kind == "not-a-quantity" and here and UNITS[Bytes] in words(here.annotation):
+        converted = memory(plain(value))
+        if converted:
+            return f'write `{name}: "{converted}"`'
     if kind == "version-unquoted":
         return f'write `{name}: "{context["written"]}"` with quotes'
     if kind == "version-invalid":

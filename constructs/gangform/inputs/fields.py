@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 from pydantic import BaseModel, JsonValue
 from pydantic.fields import FieldInfo
 
-from gangform.apis.keys import ZONE
+from gangform.apis.keys import HOSTNAME, ZONE
 from gangform.inputs.base import LabelKey, Name, ObjectName
 from gangform.inputs.cluster import Cluster, Fleet
 from gangform.inputs.hardware import HardwareShape
@@ -78,7 +78,9 @@ _EXAMPLES: Mapping[str, str] = {
     "Network.clients": "[{namespaceSelector: {matchLabels: {…}}}]",
     "Network.scrapers": "[{namespaceSelector: {matchLabels: {…}}}]",
     "Patch.kind": "Service",
+    "Pool.domains": "[{at: [rack-1], nodes: 4}]",
     "Pool.hardware": "h100-8x",
+    "Pool.levels": f"[{ZONE}, {HOSTNAME}]",
     "Secret.name": "hub-token",
     "Serving.admission": "{backend: kueue, queue: serving}",
     "Serving.context": "32768",
@@ -241,7 +243,8 @@ def _example(branch: Any) -> str:
     if bare in UNITS:
         return str(bare.example)
     if origin is tuple:
-        return f"[{Spot(inner[0]).example}]"
+        inside = Spot(inner[0]).example
+        return f"[{inside}]" if inside else ""
     if is_model(bare):
         wanted = [
             f"{alias_of(spot.name, spot.field)}: {spot.example or '…'}"
@@ -261,7 +264,7 @@ def _example(branch: Any) -> str:
         return '"0.10"'
     if set(get_args(LabelKey)[1:]) & set(constraints):
         return ZONE
-    return {str: "some-text", int: "1", bool: "true", Decimal: "0.9"}.get(bare, "")
+    return {int: "1", bool: "true", Decimal: "0.9"}.get(bare, "")
 
 
 def root_of(kind: str) -> Any:

@@ -17,7 +17,7 @@ from gangform.documents.read import Source
 from gangform.findings import Finding, InputPath, Severity, declare
 from gangform.findings import Path as Keys
 from gangform.inputs.files import listing, misplaced, read_file, shown
-from gangform.inputs.library import mismatch, named, under
+from gangform.inputs.library import mismatch, named, shipped_folder, under
 from gangform.inputs.spans import Spans
 
 NAME_DUPLICATE = declare(
@@ -130,14 +130,20 @@ class Pieces:
             from gangform.inputs.nearest import nearest
 
             near = nearest(entry, self._files["clusters"])
+            target = f"profiles/clusters/{entry}.yaml"
+            fix = f"did you mean `{near[0]}`?" if near else f"write {target}"
+            shipped = listing(shipped_folder() / "clusters")
+            if entry in shipped:
+                fix = (
+                    "a shipped cluster is an example to copy: `mkdir -p profiles/clusters && gangform profiles "
+                    f"{entry} -o yaml > {target}`, then put in your pools and releases"
+                )
             self.findings.append(
                 Finding(
                     code=REFERENCE_UNKNOWN,
                     at=InputPath(inside),
                     what=f"there is no cluster `{entry}`",
-                    fix=f"did you mean `{near[0]}`?"
-                    if near
-                    else f"write profiles/clusters/{entry}.yaml",
+                    fix=fix,
                 )
             )
         else:

@@ -15,7 +15,9 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from gangform.apis.keys import HOSTNAME, ZONE
 from gangform.findings import Finding, InputPath, Path, Severity, declare
+from gangform.inputs.amounts import whole
 from gangform.inputs.custom import CUSTOM, fix_of, words_of
 from gangform.inputs.fields import Spot, branches, fields_of, spelled, spot, words
 from gangform.inputs.nearest import nearest, plain, same
@@ -51,6 +53,13 @@ _RANGE = {"greater_than_equal", "less_than_equal", "greater_than", "less_than"}
 _NUMBER = {"int_type", "decimal_type", "decimal_parsing", "finite_number", "int_parsing_size"}
 _EMPTY = {"too_short", "string_too_short"}
 _UNITS = {"unit-missing", "not-a-quantity"}
+_MEANT: Mapping[tuple[str, str], str] = {
+    ("Weights", "secret"): "token: {name: hub-token}",
+    ("Weights", "secretName"): "token: {name: hub-token}",
+    ("Pool", "topology"): f"levels: [{ZONE}, {HOSTNAME}]",
+    ("Pool", "racks"): "domains: [{at: [rack-1], nodes: 4}]",
+}
+"""What a key that no letter gives away is called here; by model and key."""
 _TYPES = _OBJECT | _LIST | _NUMBER | {"string_type", "bool_type", "literal_error"} | _UNITS
 
 
@@ -199,10 +208,13 @@ def _unknown_key(path: Path, root: Any) -> tuple[str, str]:
     known = known_keys(models)
     owner = f"`{label(path[:-1])}`"
     if models and (len(path) == 1 or isinstance(path[-2], int)):
-        owner = f"a {models[-1].__name__.lower()}"
+        owner = f"a {re.sub(r'(?<=[a-z])(?=[A-Z])', ' ', models[-1].__name__).lower()}"
     what = f"`{plain(key)}` is no field of {owner}"
     if len(path) == 1 and key in ("models", "hardware"):
         return what, f"move each to a file profiles/{key}/NAME.yaml beside the fleet file"
+    meant = next((_MEANT[one.__name__, key] for one in models if (one.__name__, key) in _MEANT), "")
+    if meant:
+        return what, f"did you mean `{meant}`?"
     near = nearest(key, known)
     if near:
         return what, f"did you mean `{near[0]}`? Otherwise remove the line"
@@ -276,6 +288,10 @@ def _wrong_type(name: str, value: Any, here: Spot | None, kind: str) -> tuple[st
     ):
         word = "true" if str(value).lower() in ("true", "yes", "on", "1") else "false"
         return what, f"write `{name}: {word}`"
+    if kind in _NUMBER and isinstance(value, str) and whole(value):
+        return what, f"write `{name}: {whole(value)}`"
+    if kind == "string_type" and isinstance(value, Mapping) and list(value) == ["name"]:
+        return what, f"write the name alone: `{plain(value['name'])}`"
     if kind in _LIST and scalar:
         return what, f"write a list: `{name}: [{plain(value)}]`"
     if here is None or (not here.example and kind in _OBJECT):
