@@ -274,7 +274,15 @@ def test_domains_that_would_get_one_name_are_refused(
 @pytest.mark.parametrize(
     ("declared", "size", "whats"),
     [
-        ({}, 2, ["LWS's controller configuration", "Volcano 1.15 with its scheduler", "Volcano Queue serving"]),
+        (
+            {},
+            2,
+            [
+                "LWS's controller configuration",
+                "Volcano 1.15 with its scheduler",
+                "Volcano Queue serving",
+            ],
+        ),
         ({}, 1, ["Volcano 1.15 with its scheduler", "Volcano Queue serving"]),
         (
             {"lws_scheduler_provider": "volcano", "monitoring": Monitoring(enabled=False)},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -400,25 +401,25 @@ def test_the_app_of_the_fleet_writes_the_bytes_of_the_command_line(tmp_path: Pat
 
 
 def test_combinations_of_all_that_can_be_asked_have_the_same_bytes(tmp_path: Path) -> None:
-    """30 accepted combinations as 30 charts of one App, from every backend and form."""
+    """Two accepted combinations of every backend and form, as charts of one App."""
     app = app_in(tmp_path)
     from gangform.chart import InferenceChart
 
     wanted: dict[str, bytes] = {}
-    forms: set[tuple[str, str]] = set()
-    for number, combination in enumerate(matrix.sampled(6)):
+    forms: Counter[tuple[str, str]] = Counter()
+    for number, combination in enumerate(matrix.sampled(24)):
         cluster = cluster_of(combination)
         serving = matrix.serving(combination, f"s{number}")
         plan = plan_serving(serving, cluster=cluster, library=LIBRARY)
         pair = (combination.backend, combination.form)
-        if any(finding.breaks for finding in plan.findings) or len(wanted) == 30:
+        if any(finding.breaks for finding in plan.findings) or forms[pair] == 2:
             continue
-        forms.add(pair)
+        forms[pair] += 1
         wanted[f"s{number}.k8s.yaml"] = bundle(plan).to_yaml()
         InferenceChart(app, serving.name, serving=serving, cluster=cluster, library=LIBRARY)
     app.synth()
-    assert len(wanted) == 30
     assert len(forms) >= 12
+    assert len(wanted) >= 24
     there = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert sorted(there) == sorted(wanted)
     assert [name for name in wanted if there[name] != wanted[name]] == []
