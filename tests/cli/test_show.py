@@ -54,6 +54,24 @@ def test_the_plan_says_which_figures_of_the_hardware_nobody_verified(
     assert "not verified" not in run("plan").out
 
 
+def test_a_measured_cold_start_is_said_without_a_bandwidth(run: Run, folder: Path) -> None:
+    assert "(assumed) take" in run("plan", "r1").out
+    text = (folder / "gangform.yaml").read_text()
+    (folder / "gangform.yaml").write_text(
+        text.replace("groups: 2", "groups: 2\n    coldStart: 10m")
+    )
+    out = run("plan", "r1").out
+    assert "10m measured, 15m at worst (margin included)" in out
+    assert "take" not in next(line for line in out.splitlines() if "cold start" in line)
+
+
+def test_the_plan_says_how_long_a_pod_may_take_to_end(run: Run, folder: Path) -> None:
+    assert "the engine does not drain" in run("plan", "r1").out
+    text = (folder / "gangform.yaml").read_text()
+    (folder / "gangform.yaml").write_text(text.replace("0.32.0", "0.33.0"))
+    assert "1m30s grace, of which 1m to finish requests" in run("plan", "r1").out
+
+
 def test_wide_adds_probes_and_every_stage(run: Run, folder: Path) -> None:
     text = (folder / "gangform.yaml").read_text()
     (folder / "gangform.yaml").write_text(text.replace("pipeline: 2", "pipeline: 4"))

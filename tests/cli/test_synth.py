@@ -42,12 +42,23 @@ def test_what_is_no_longer_produced_is_removed(run: Run, folder: Path) -> None:
     assert status == 1
     assert "--- dist/prod/small.k8s.yaml\n+++ /dev/null\n" in out
     assert "1 leftover" in err
-    assert "removed 1" in run("synth").out
+    assert "removed 1 (prod/small.k8s.yaml)" in run("synth").out
     assert files(folder / "dist") == [
         "prod/foundation.k8s.yaml",
         "prod/mine.yaml",
         "prod/r1.k8s.yaml",
     ]
+
+
+def test_a_fleet_that_lost_its_servings_says_what_it_removes(run: Run, folder: Path) -> None:
+    assert run("synth").status == 0
+    text = (folder / "gangform.yaml").read_text()
+    (folder / "gangform.yaml").write_text(text[: text.index("servings:")] + "servings: []\n")
+    status, out, err = run("synth")
+    assert status == 0
+    assert "prod/r1.k8s.yaml, prod/small.k8s.yaml" in out
+    assert "warning: the fleet has no serving" in err
+    assert "warning" not in run("synth").err
 
 
 def test_a_selection_touches_nothing_else(run: Run, folder: Path) -> None:

@@ -217,3 +217,20 @@ def test_the_plan_asks_with_the_release_of_the_cluster(
     assert "field-newer-than-release" in codes(make_plan(on=old, weights=per_pod).findings)
     one = make_plan(on=old, weights=per_pod, parallelism=Parallelism(tensor=8))
     assert "field-newer-than-release" not in codes(one.findings)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, ["each pod downloads", "without a token"]),
+        ({"token": Secret(name="hub")}, ["each pod downloads"]),
+        ({"source": "perPod"}, ["without a token"]),
+        ({"source": "claim", "claim": "models"}, []),
+    ],
+)
+def test_a_download_says_what_it_costs_and_needs(
+    make_serving: MakeServing, make_model: MakeModel, asked: dict[str, Any], said: list[str]
+) -> None:
+    found = list(weights.remarks(make_serving(weights=Weights(**asked)), make_model()))
+    assert len(found) == len(said)
+    assert all(text in remark for text, remark in zip(said, found, strict=True))

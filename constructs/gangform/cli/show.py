@@ -18,10 +18,11 @@ from gangform.cli.terminal import say, tell
 from gangform.findings import InputError, Prerequisite
 
 if TYPE_CHECKING:
-    from gangform.engines.engine import Probe
+    from gangform.engines.engine import Launch, Probe
     from gangform.plan.cluster import ClusterPlan
     from gangform.plan.memory import MemoryPlan, Stage
     from gangform.plan.serving import ServingPlan
+    from gangform.plan.startup import StartupPlan
 
 
 def plan(arguments: Namespace) -> int:
@@ -80,7 +81,10 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str], form: str) -> Iterator[B
     for one in plan.pools:
         has = "no inventory, so not checked" if one.nodes is None else f"it has {one.nodes}"
         rows.append(
-            (f"pool {one.pool}", f"{one.needed} nodes filled, {one.peak} at the peak; {has}")
+            (
+                f"pool {one.pool}",
+                f"{one.needed} {_plural('node', one.needed)} filled, {one.peak} at the peak; {has}",
+            )
         )
         if cluster.pools[one.pool].domains is None:
             continue
@@ -143,16 +147,13 @@ def _serving(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
         yield "not verified", f"{doubted} of hardware {role.hardware.name}: look at your nodes"
     yield from _memory(role.memory, wide=wide)
     start = role.startup
-    yield (
-        "cold start",
-        f"about {start.cold_start}, {start.worst} at worst: {start.read.human()} at {start.bandwidth} "
-        f"({start.basis}) take {start.load}",
-    )
+    yield "cold start", _cold_start(start)
     yield "startup budget", f"{start.budget} before a pod that is still loading is restarted"
     if wide:
         yield from _wide(plan)
     yield from _rollout(plan)
     yield "drain", plan.disruption.drain
+    yield "termination", _termination(role.launch)
     yield "not stopped", plan.disruption.unstopped
     queue = f", queue {serving.admission.queue}" if serving.admission.queue else ""
     yield "admission", f"{serving.admission.backend}{queue}"
@@ -170,6 +171,24 @@ def _serving(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
         )
     for remark in plan.remarks:
         yield "remark", remark
+
+
+def _termination(launch: Launch) -> str:
+    if launch.drain:
+        return f"{launch.grace} grace, of which {launch.drain} to finish requests"
+    return (
+        f"{launch.grace} grace; the engine does not drain, so requests that outlast the {launch.leader.pre_stop} "
+        "before it is told to stop are cut off"
+    )
+
+
+def _cold_start(plan: StartupPlan) -> str:
+    if plan.basis == "measured":
+        return f"{plan.cold_start} measured, {plan.worst} at worst (margin included)"
+    return (
+        f"about {plan.cold_start}, {plan.worst} at worst: {plan.read.human()} at {plan.bandwidth} "
+        f"({plan.basis}) take {plan.load}"
+    )
 
 
 def _memory(plan: MemoryPlan, *, wide: bool) -> Iterator[Cells]:
@@ -239,7 +258,6 @@ def _wide(plan: ServingPlan) -> Iterator[Cells]:
     for name, probe in probes.items():
         if probe is not None:
             yield f"{name} probe", _probe(probe)
-    yield "termination", f"{launch.grace} grace, of which {launch.drain} to finish requests"
     requests = plan.lead.pods.requests.spelled()
     yield "pod requests", ", ".join(f"{name} {amount}" for name, amount in requests.items())
     yield "image", launch.image

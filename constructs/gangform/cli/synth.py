@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from gangform.cli.findings import as_data, refused, show, summary
 from gangform.cli.selection import Selection, fleet_file, select
 from gangform.cli.table import structured
-from gangform.cli.terminal import Progress, say, say_bytes, tell
+from gangform.cli.terminal import Progress, paint, say, say_bytes, tell
 from gangform.findings import Finding, InputError, ordered
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 NOTHING = "nothing was written"
 _SHORT_RUN = 20
 """Files that are made without a word about progress."""
+_NAMED = 10
+"""Removed files that are called by name."""
 
 
 def synth(arguments: Namespace) -> int:
@@ -104,6 +107,9 @@ def _published(arguments: Namespace, chosen: Selection, made: Synthesis) -> int:
     if arguments.check:
         return _checked(compare(made.files, root, scope=scope), root, made.findings)
     outcome = publish(made.files, root, scope=scope)
+    if outcome.removed and not chosen.loaded.fleet.servings:
+        word = paint("warning", "yellow", sys.stderr)
+        tell(f"{word}: the fleet has no serving, so the files of those that were in it are removed")
     say(_said(outcome, root))
     return _counted(made.findings)
 
@@ -117,10 +123,16 @@ def _output_folder(arguments: Namespace) -> Path:
 def _said(outcome: Outcome, root: Path) -> str:
     parts = [
         f"wrote {_count(len(outcome.written), 'file')}" if outcome.written else "",
-        f"removed {len(outcome.removed)}" if outcome.removed else "",
+        f"removed {len(outcome.removed)} ({_listed(outcome.removed)})" if outcome.removed else "",
         f"{len(outcome.unchanged)} unchanged" if outcome.unchanged else "",
     ]
     return f"{', '.join(part for part in parts if part) or 'no file to write'} in {root}"
+
+
+def _listed(paths: Sequence[str]) -> str:
+    """Paths that somebody may miss, by name; of very many only the first."""
+    named = ", ".join(paths[:_NAMED])
+    return f"{named} and {len(paths) - _NAMED} more" if len(paths) > _NAMED else named
 
 
 def _checked(differences: Differences, root: Path, findings: Sequence[Finding]) -> int:

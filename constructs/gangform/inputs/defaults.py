@@ -103,8 +103,19 @@ class Defaults(NamedTuple):
     alerts: AlertDefaults = AlertDefaults()
     listed_groups: int = 1000
     """Most groups of a serving that get objects of their own, a set or a budget each: nobody looks after more."""
+    queueing_strategy: str = "BestEffortFIFO"
+    """Of a Kueue queue: a group that fits nowhere does not hold up a smaller one behind it."""
+    preemption: str = "Never"
+    """In a Kueue queue and its cohort: a preempted group is a cold start, and its pods are deleted past every
+    budget."""
     queue_weight: int = 1
     """Share of a Volcano queue among queues: equal, until somebody has a reason."""
+    queue_reclaimable: bool = False
+    """Whether another Volcano queue may take back what a group runs on: as for preemption."""
+    spread_skew: int = 1
+    """How many more replicas of one pod one domain may have than another."""
+    spread_unsatisfied: str = "ScheduleAnyway"
+    """What happens to a replica that cannot be spread: in the wrong place it serves, while waiting it does not."""
 
 
 EDITIONS: dict[int, Defaults] = {1: Defaults(edition=1)}

@@ -206,6 +206,7 @@ class _Composer:
         watch = monitoring.derive(serving, self.cluster, self.startup, self.table)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [text for stamp in stamped for text in stamp.remarks]
+        remarks += weights.remarks(serving, self.found.model)
         if serving.spread is not None and self.form.can.runs_groups:
             remarks.append(
                 f"no backend spreads groups over {serving.spread}: the pool says how many one domain may take at worst"

@@ -129,6 +129,21 @@ def derive(serving: Serving, model: ModelProfile, form: Form, defaults: Defaults
     )
 
 
+def remarks(serving: Serving, model: ModelProfile) -> Iterator[str]:
+    """What a download from the hub costs and needs, in words."""
+    asked = serving.weights
+    if asked.source == "hub":
+        yield (
+            f"each pod downloads {model.checkpoint.human()} from the hub whenever it is made anew; source claim or "
+            "nodePath reads a copy of yours, perPod keeps the download on a claim per pod"
+        )
+    if asked.source in ("hub", "perPod") and asked.token is None:
+        yield (
+            f"the hub is asked for {model.repository} without a token: a gated model needs "
+            "`weights: {token: {name: SECRET}}`"
+        )
+
+
 def check(
     plan: WeightsPlan,
     *,
