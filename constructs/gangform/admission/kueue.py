@@ -137,7 +137,7 @@ class Kueue:
         self, demands: Sequence[Demand], cluster: Cluster, *, defaults: Defaults
     ) -> Sequence[Manifest]:
         """Topology, ResourceFlavor, WorkloadPriorityClass, ClusterQueue and LocalQueue, as far as they are ours."""
-        return foundation(demands, cluster)
+        return foundation(demands, cluster, defaults=defaults)
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """What others own: flavors, topology, queues, Kueue's configuration, and the labels of nodes."""

@@ -16,6 +16,7 @@ from gangform.apis import core
 from gangform.apis import kueue as api
 from gangform.documents.document import Manifest, Node
 from gangform.inputs.cluster import Cluster
+from gangform.inputs.defaults import Defaults
 from gangform.units import Resources, spell
 
 
@@ -37,7 +38,9 @@ def flavor_labels(demand: Demand, cluster: Cluster) -> dict[str, str]:
     return {gpu.product_label: gpu.product, **({} if pool is None else pool.node_labels)}
 
 
-def foundation(demands: Sequence[Demand], cluster: Cluster) -> list[Manifest]:
+def foundation(
+    demands: Sequence[Demand], cluster: Cluster, *, defaults: Defaults
+) -> list[Manifest]:
     """What the cluster's `foundation` says is ours. The order of demands changes nothing."""
     if cluster.foundation == "existing":
         return []
@@ -62,7 +65,7 @@ def foundation(demands: Sequence[Demand], cluster: Cluster) -> list[Manifest]:
     for demand in _sorted(demands):
         if demand.queue:
             queues.setdefault(demand.queue, []).append(demand)
-    made.extend(_cluster_queue(version, queue, queues[queue]) for queue in sorted(queues))
+    made.extend(_cluster_queue(version, queue, queues[queue], defaults) for queue in sorted(queues))
     made.extend(_local_queues(version, queues))
     return made
 
@@ -120,7 +123,9 @@ def _flavor(version: str, demand: Demand, cluster: Cluster) -> Manifest:
     }
 
 
-def _cluster_queue(version: str, queue: str, demands: Sequence[Demand]) -> Manifest:
+def _cluster_queue(
+    version: str, queue: str, demands: Sequence[Demand], defaults: Defaults
+) -> Manifest:
     sums = totals(demands)
     covered = sorted({name for amounts in sums.values() for name in amounts})
     flavors: list[Manifest] = [
@@ -147,8 +152,11 @@ def _cluster_queue(version: str, queue: str, demands: Sequence[Demand]) -> Manif
                     }
                 ]
             },
-            "queueingStrategy": "BestEffortFIFO",
-            "preemption": {"reclaimWithinCohort": "Never", "withinClusterQueue": "Never"},
+            "queueingStrategy": defaults.queueing_strategy,
+            "preemption": {
+                "reclaimWithinCohort": defaults.preemption,
+                "withinClusterQueue": defaults.preemption,
+            },
             "resourceGroups": [{"coveredResources": covered, "flavors": flavors}],
         },
     }

@@ -111,7 +111,7 @@ def _queues(demands: Sequence[Demand], defaults: Defaults) -> Iterator[Manifest]
             "spec": {
                 "weight": defaults.queue_weight,
                 "capability": {name: amounts[name] for name in sorted(amounts)},
-                "reclaimable": False,
+                "reclaimable": defaults.queue_reclaimable,
             },
         }
 

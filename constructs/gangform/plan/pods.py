@@ -108,10 +108,10 @@ class Spread(NamedTuple):
     """How replicas of one pod are spread over domains."""
 
     level: str
-    skew: int = 1
+    skew: int
     """How many more pods one domain may have than another."""
-    otherwise: str = "ScheduleAnyway"
-    """A replica in the wrong place serves; one that waits does not."""
+    otherwise: str
+    """`whenUnsatisfiable`."""
 
 
 class PodsPlan(NamedTuple):
@@ -250,7 +250,13 @@ def derive(
         mount_token=defaults.mount_token,
         extension=extension,
         owns_account=extension.service_account_name is None,
-        spread=None if groups or serving.spread is None else Spread(level=serving.spread),
+        spread=None
+        if groups or serving.spread is None
+        else Spread(
+            level=serving.spread,
+            skew=defaults.spread_skew,
+            otherwise=defaults.spread_unsatisfied,
+        ),
     )
 
 

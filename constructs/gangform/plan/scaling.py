@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gangform.admission.admission import Policy
 from gangform.apis.alerting import series_label
 from gangform.apis.forms import Form
+from gangform.apis.autoscaling import LONGEST_PERIOD, LONGEST_WINDOW, SHORTEST_PERIOD
 from gangform.apis.keys import EXTERNAL_METRICS
 from gangform.engines.engine import Engine
 from gangform.findings import Finding, InputPath, Path, Severity, declare
@@ -21,13 +22,6 @@ from gangform.inputs.serving import Serving
 from gangform.plan.figures import formula
 from gangform.plan.startup import StartupPlan
 from gangform.units import Seconds
-
-SHORTEST_PERIOD = Seconds(1)
-"""Least that a scaling policy's periodSeconds may be (validation of autoscaling/v2)."""
-LONGEST_PERIOD = Seconds(1800)
-"""Most that a scaling policy's periodSeconds may be (validation of autoscaling/v2)."""
-LONGEST_WINDOW = Seconds(3600)
-"""Most that a stabilizationWindowSeconds may be (validation of autoscaling/v2)."""
 
 NO_ADAPTER = declare(
     "autoscaling-without-adapter",
