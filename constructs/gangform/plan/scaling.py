@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from gangform.admission.admission import Policy
 from gangform.apis.alerting import series_label
-from gangform.apis.forms import Form
 from gangform.apis.autoscaling import LONGEST_PERIOD, LONGEST_WINDOW, SHORTEST_PERIOD
+from gangform.apis.forms import Form
 from gangform.apis.keys import EXTERNAL_METRICS
 from gangform.engines.engine import Engine
 from gangform.findings import Finding, InputPath, Path, Severity, declare
