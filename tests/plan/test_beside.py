@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 
 from gangform.inputs.cluster import Cluster, Monitoring
 from gangform.inputs.hardware import HardwareShape
@@ -111,13 +112,26 @@ def test_prometheus_is_needed_as_the_cluster_selects(
     assert "selects rules without labels of their own" in whats(make_plan())
     labelled = Monitoring(labels={"release": "stack", "a": "b"})
     assert "selects a=b,release=stack" in whats(make_plan(on=make_cluster(monitoring=labelled)))
+    (need,) = [one for one in make_plan().prerequisites if "Prometheus operator" in one.what]
+    assert "{.items[*].spec.podMonitorNamespaceSelector}" in need.check
+    other = make_cluster(monitoring=Monitoring(kube_state_metrics_job="ksm"))
+    assert "scrapes as job ksm" in whats(make_plan(on=other))
     off = make_cluster(monitoring=Monitoring(enabled=False))
     assert "Prometheus" not in whats(make_plan(on=off))
 
 
 def test_an_adapter_is_needed_by_an_autoscaler_only(make_plan: MakePlan) -> None:
     assert "external metric" not in whats(make_plan())
-    assert "external metric" in whats(make_plan(autoscaling=Autoscaling(min=2, max=3)))
+    said = whats(make_plan(autoscaling=Autoscaling(min=2, max=3)))
+    assert "external metric" in said
+    (rule,) = yaml.safe_load(said[said.index("externalRules:") :].split("'sum")[0] + "''")[
+        "externalRules"
+    ]
+    assert rule["name"] == {"as": "vllm_num_requests_waiting"}
+    assert rule["seriesQuery"] == '{__name__="vllm:num_requests_waiting"}'
+    assert "metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>})'" in said
+    own = Autoscaling(min=2, max=3, metric="queue_length")
+    assert "externalRules" not in whats(make_plan(autoscaling=own))
 
 
 def test_argo_cd_needs_a_health_check_to_stage_sets(

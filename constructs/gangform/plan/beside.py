@@ -32,6 +32,19 @@ _WITHOUT = {
     "PriorityClass": "no pod is made; the reason stands in an event of the set only",
     "StorageClass": "claims stay Pending, and so do their pods",
 }
+_SELECTORS = "".join(
+    f'{{.items[*].spec.{kind}{part}elector}}{{"\\n"}}'
+    for kind in ("rule", "podMonitor")
+    for part in ("S", "NamespaceS")
+)
+"""What a Prometheus selects rules and monitors by: their labels, and those of their namespaces."""
+_RULE = """; for prometheus-adapter:
+externalRules:
+- seriesQuery: '{{__name__="{series}"}}'
+  resources: {{overrides: {{namespace: {{resource: namespace}}}}}}
+  name: {{as: {metric}}}
+  metricsQuery: 'sum(<<.Series>>{{<<.LabelMatchers>>}})'"""
+"""One value for what the autoscaler selects; its namespace and labels arrive as matchers (prometheus-adapter: docs)."""
 
 
 def derive(serving: Serving, *, pods_have_account: bool) -> list[Key]:
@@ -103,9 +116,10 @@ def platform(
     hardware: HardwareShape,
     shape: Shape,
     scaling: ScalingPlan | None,
+    waiting_metric: str,
     staged: bool,
 ) -> Iterator[Prerequisite]:
-    """Nodes, controllers and their settings."""
+    """Nodes, controllers and their settings. `waiting_metric`: the engine's series of requests that wait."""
     gpu = hardware.gpu
     labels = {gpu.product_label: gpu.product, **cluster.pools[serving.pool].node_labels}
     chosen = ",".join(f"{key}={value}" for key, value in labels.items())
@@ -135,16 +149,25 @@ def platform(
         own = ",".join(f"{key}={value}" for key, value in sorted(cluster.monitoring.labels.items()))
         chosen = f"selects {own}" if own else "selects rules without labels of their own"
         yield Prerequisite(
-            what=f"Prometheus operator whose Prometheus {chosen}, and kube-state-metrics",
-            check="kubectl get prometheus -A -o jsonpath='{.items[*].spec.ruleSelector}'",
-            without="no alert ever fires",
+            what=f"Prometheus operator whose Prometheus {chosen}, as rules and as pod monitors, and looks into "
+            f"namespace {serving.namespace} for both",
+            check=f"kubectl get prometheus -A -o jsonpath='{_SELECTORS}'",
+            without="no alert ever fires, and no series of the engine is there",
+        )
+        yield Prerequisite(
+            what=f"kube-state-metrics, which Prometheus scrapes as job {cluster.monitoring.kube_state_metrics_job}",
+            check="kubectl get --raw '/api/v1/namespaces/NAMESPACE/services/prometheus-operated:9090/proxy/api/v1/"
+            "query?query=count(kube_pod_info)by(job)'",
+            without="alerts on pods and budgets never fire",
         )
     if scaling is not None:
         series = ",".join(f"{key}={value}" for key, value in scaling.selector.items())
         query = f"namespaces/{serving.namespace}/{scaling.metric}?labelSelector={series}"
+        own_metric = serving.autoscaling is None or serving.autoscaling.metric is not None
+        rule = "" if own_metric else _RULE.format(series=waiting_metric, metric=scaling.metric)
         yield Prerequisite(
             what=f"an adapter that serves the external metric {scaling.metric} in namespace {serving.namespace}, with "
-            f"the labels {series}",
+            f"the labels {series}{rule}",
             check=f"kubectl get --raw '/apis/{EXTERNAL_METRICS}/{query}'",
             without="the autoscaler holds its number and says FailedGetExternalMetric",
         )

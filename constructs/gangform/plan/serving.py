@@ -219,6 +219,7 @@ class _Composer:
             hardware=self.found.hardware,
             shape=self.split,
             scaling=lead.scaling,
+            waiting_metric=self.found.engine.waiting_metric,
             staged=self.apart,
         )
         needs = [need for stamp in stamped for need in stamp.prerequisites]
