@@ -46,6 +46,7 @@ _FORBIDDEN = "make it readable and writable for this user, or choose another out
 _CURES = {
     errno.ENOSPC: "free some space on that disk, then run it again",
     errno.EDQUOT: "free some of your quota on that disk, then run it again",
+    errno.ENOENT: "choose an output folder where folders can be made",
     errno.EROFS: "choose a folder on a disk that is mounted for writing",
     **dict.fromkeys((errno.EACCES, errno.EPERM), _FORBIDDEN),
     **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "choose an output folder that is no file"),

@@ -91,6 +91,15 @@ def test_init_with_a_wrong_word_writes_nothing(
     assert not (folder / "x.yaml").exists()
 
 
+def test_a_folder_called_like_the_file_is_said(run: Run, folder: Path) -> None:
+    (folder / "gangform.yaml").unlink()
+    (folder / "gangform.yaml").mkdir()
+    for words in (("plan",), (*INIT, "--force")):
+        status, _, err = run(*words)
+        assert status == 2
+        assert "gangform.yaml is a folder" in err
+
+
 def test_a_folder_that_is_not_there_is_the_machines_fault(run: Run) -> None:
     status, _, err = run(*INIT, "-f", "nowhere/gangform.yaml")
     assert status == 3

@@ -11,7 +11,7 @@ from gangform.cli.findings import refused
 from gangform.cli.selection import usage
 from gangform.cli.table import Block, as_markdown, as_text, structured
 from gangform.cli.terminal import UsageError, say
-from gangform.findings import InputError
+from gangform.findings import EnvironmentFault, InputError
 
 if TYPE_CHECKING:
     from gangform.cli.shelves import Shelf
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 def init(arguments: Namespace) -> int:
     """Write a first fleet file, never over one that is there."""
     target = Path(arguments.file)
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder; move it away, or `-f FILE` writes another")
     if target.exists() and not arguments.force:
         raise UsageError(
             f"{target} exists and is left as it is; `--force` replaces it, `-f FILE` writes another"
@@ -33,6 +35,8 @@ def init(arguments: Namespace) -> int:
         text = _starter(arguments)
     except InputError as error:
         raise UsageError(usage(error)) from None
+    if not target.parent.is_dir():
+        raise EnvironmentFault(f"{target}: there is no folder {target.parent}; make it first")
     _write(target, text, force=arguments.force)
     option = "" if target.name == "gangform.yaml" else f" -f {target}"
     say(

@@ -300,7 +300,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if debug:
             raise
-        return _stopped(f"{error.filename or 'output'}: {error.strerror or error}", ENVIRONMENT)
+        place = error.filename or "output"
+        cure = "; make it readable and writable for this user, or choose another place"
+        said = f"{place}: {error.strerror or error}{cure if error.filename else ''}"
+        return _stopped(said, ENVIRONMENT)
     except Exception as error:
         if debug:
             raise

@@ -45,6 +45,10 @@ def fleet_file(arguments: Namespace) -> Path:
 
     found = find_fleet_file(Path.cwd())
     if found is None:
+        if Path(FLEET_FILE).is_dir():
+            raise UsageError(
+                f"{FLEET_FILE} is a folder here; move it away, or `-f FILE` names a file"
+            )
         raise UsageError(
             f"there is no {FLEET_FILE} in this folder, nor above it up to the root of the Git repository; "
             "`gangform init` writes one, `-f FILE` names another"
