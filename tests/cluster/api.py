@@ -9,6 +9,7 @@ import http.client
 import json
 import ssl
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ from urllib.parse import urlencode
 
 Object = dict[str, Any]
 """An object of the API as plain data."""
+
+STARTING = "storage is (re)initializing"
+"""What the server answers, with status 429, for some moments after a kind was established."""
 
 MANAGER = "gangform-tests"
 """Field manager of what tests apply."""
@@ -92,7 +96,25 @@ class Api:
         content_type: str = "application/json",
         query: Mapping[str, str] | None = None,
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
-        """Status below 400, headers and body of any request."""
+        """Status below 400, headers and body of any request; asked again while a new kind is being made ready."""
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                return self._once(method, path, body, content_type=content_type, query=query)
+            except ApiError as error:
+                if STARTING not in error.message or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+    def _once(
+        self,
+        method: str,
+        path: str,
+        body: object,
+        *,
+        content_type: str,
+        query: Mapping[str, str] | None,
+    ) -> tuple[int, http.client.HTTPMessage, bytes]:
         target = f"{path}?{urlencode(query)}" if query else path
         data = None if body is None else json.dumps(body)
         for attempt in range(2):
