@@ -179,6 +179,20 @@ def test_a_value_is_explained(run: Run) -> None:
     assert any(each["by"] == "plan.rollout.max_surge" for each in one["derived"])
 
 
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("spec.replicas", "groups"),
+        ("spec.leaderWorkerTemplate.leaderTemplate.spec.containers[0].image", "engine.image"),
+        ("spec.leaderWorkerTemplate.leaderTemplate.spec.containers[0].startupProbe", "coldStart"),
+        ("spec.leaderWorkerTemplate.restartPolicy", None),
+    ],
+)
+def test_a_value_names_the_input_that_it_follows(run: Run, path: str, name: str | None) -> None:
+    (one,) = json.loads(run("explain", "LeaderWorkerSet/r1", path, "-o", "json").out)
+    assert one.get("input") == name
+
+
 def test_a_whole_object_is_explained(run: Run) -> None:
     status, out, _ = run("explain", "Service/r1-leader")
     assert status == 0

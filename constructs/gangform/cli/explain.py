@@ -13,6 +13,7 @@ from gangform.cli.terminal import UsageError, say
 from gangform.findings import CODES, Code, InputError, Path, show_path
 
 if TYPE_CHECKING:
+    from gangform.bundle import Bundle
     from gangform.documents.document import Document, Node
     from gangform.plan.figures import Formula
 
@@ -114,7 +115,7 @@ def _value(arguments: Namespace, target: str, path: str) -> int:
     except InputError as error:
         return refused(error, spans)
     found = [
-        (file.path, document)
+        (file, document)
         for file in made.files
         for document in file.bundle.documents
         if (document.kind, document.key.name) == (kind, name)
@@ -123,7 +124,10 @@ def _value(arguments: Namespace, target: str, path: str) -> int:
         every = [f"{d.kind}/{d.key.name}" for file in made.files for d in file.bundle.documents]
         raise UsageError(f"the output has no {target}; {_near(target, every)}")
     keys = parse_path(path)
-    data = [_trace(file, document, keys) for file, document in found]
+    data = [
+        _trace(file.path, document, keys, _input(file.bundle, document, keys))
+        for file, document in found
+    ]
     blocks = [Block(title=f"{target} {path}".strip(), rows=_rows(one, "object")) for one in data]
     _report(arguments.output, blocks, data)
     return 0
@@ -137,7 +141,20 @@ def parse_path(path: str) -> Path:
     )
 
 
-def _trace(file: str, document: Document, path: Path) -> dict[str, Any]:
+def _input(bundle: Bundle, document: Document, path: Path) -> str:
+    """The input that a value follows, as a refused patch over it would say."""
+    from gangform.manifests.ownership import input_of
+    from gangform.plan.serving import ServingPlan
+
+    if not isinstance(bundle.plan, ServingPlan) or not path:
+        return ""
+    patches = bundle.patched.get(document.key, {})
+    if path in patches:
+        return show_path((*bundle.plan.at, "patches", patches[path]))
+    return input_of(bundle.plan, document.manifest, path) or ""
+
+
+def _trace(file: str, document: Document, path: Path, name: str) -> dict[str, Any]:
     value = _walk(document, path)
     data: dict[str, Any] = {
         "object": str(document.key),
@@ -146,6 +163,7 @@ def _trace(file: str, document: Document, path: Path) -> dict[str, Any]:
         "file": file,
         "builder": document.builder,
         "for": show_path(document.origin) if document.origin else "",
+        "input": name,
     }
     formulas = _formulas(path)
     if formulas:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gangform.apis import leaderworkerset as lws
-from gangform.documents.document import Manifest, Node, text
+from gangform.documents.document import Manifest, Node, dig, text
 from gangform.documents.patch import touched
 from gangform.findings import Path
 from gangform.plan.serving import ServingPlan
@@ -53,6 +53,18 @@ def owned_changes(
     for keyed in touched(_keyed(before), _keyed(after)):
         if (name := owner(plan, keyed)) is not None:
             yield _place(after, before, keyed), name
+
+
+def input_of(plan: ServingPlan, manifest: Manifest, path: Path) -> str | None:
+    """The input that the value at a path of an object follows; `None` where the plan owns none there."""
+    keyed: list[str] = []
+    node: Node | None = manifest
+    for part in path:
+        names = _names(node) if isinstance(node, Sequence) and not isinstance(node, str) else None
+        known = names is not None and isinstance(part, int) and part < len(names)
+        keyed.append(names[int(part)] if names is not None and known else str(part))
+        node = dig(node, part)
+    return owner(plan, tuple(keyed))
 
 
 def owner(plan: ServingPlan, path: Path) -> str | None:
