@@ -236,11 +236,12 @@ def _nodes(plan: PoolPlan, demands: Sequence[Demand], cluster: Cluster) -> Itera
     if plan.nodes is None or plan.peak <= plan.nodes:
         return
     if plan.needed > plan.nodes:
+        short = plan.needed - plan.nodes
         yield Finding(
             code=POOL_SMALL,
             at=here,
             what=f"the groups of pool {plan.pool} fill {plan.needed} nodes, it has {plan.nodes}",
-            fix=f"take away groups worth {plan.needed - plan.nodes} nodes, or leave `nodes` out where "
+            fix=f"take away groups worth {short} {'node' if short == 1 else 'nodes'}, or leave `nodes` out where "
             "nodes are added on demand",
             seen=seen,
         )
