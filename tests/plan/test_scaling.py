@@ -130,5 +130,5 @@ def test_the_adapters_prerequisite_names_metric_and_labels(make_plan: MakePlan) 
     (need,) = [one for one in plan.prerequisites if one.what.startswith("an adapter")]
     series = "tier=gold,leaderworkerset_sigs_k8s_io_name=llm"
     assert "external metric vllm_num_requests_waiting in namespace m" in need.what
-    assert need.what.endswith(series)
+    assert f"with the labels {series}; for prometheus-adapter:" in need.what
     assert f"namespaces/m/vllm_num_requests_waiting?labelSelector={series}" in need.check
