@@ -36,6 +36,7 @@ class _Objects(Construct):
         """Make an `ApiObject` for each document."""
         super().__init__(scope, id)
         self._made, self._cluster = made, cluster
+        self._judged: tuple[list[Document], tuple[Finding, ...]] | None = None
         self._objects: dict[Key, ApiObject] = {}
         first = _first_workload(made)
         for document in made.documents:
@@ -80,9 +81,15 @@ class _Objects(Construct):
             )
             for document, made in zip(self._made.documents, self._objects.values(), strict=True)
         )
+        others = self._others()
+        looked_at = [*documents, *others]
+        # cdk8s validates the whole app once more for each chart that it writes.
+        if self._judged is not None and self._judged[0] == looked_at:
+            return self._judged[1]
         now = Bundle(name=self._made.name, plan=self._made.plan, documents=documents)
-        judged = judge_bundles([now], self._cluster, complete=False, beside=self._others())
-        return ordered([*self._made.plan.findings, *judged])
+        judged = judge_bundles([now], self._cluster, complete=False, beside=others)
+        self._judged = looked_at, ordered([*self._made.plan.findings, *judged])
+        return self._judged[1]
 
     def faults(self) -> list[str]:
         """What breaks in the objects as they are now."""
