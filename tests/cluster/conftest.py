@@ -13,10 +13,11 @@
 
 Each yields the running `ControlPlane` and, after the test, makes it as it was: namespaces of tests and cluster-scoped
 objects of tests are gone, the nodes are the flavour's own again (`ControlPlane.reset`). `plain_plane` and so on are the
-same for the whole session and without the reset, for fixtures of a wider scope. A test asks for one flavour; tests are
-run flavour by flavour, so that no more than one is up. What a bundle names and does not bring along is made by tests:
-`namespace`, `claim` (a bound volume claim), `volumes` (a storage class with volumes for claims that workloads make).
-Where the programs cannot be built, every test here is skipped and says why.
+same for the whole session and without the reset, for fixtures of a wider scope. A test asks for one flavour, by the
+fixture or as a parameter that is a `Flavour`; tests are run flavour by flavour, so that no more than one is up.
+
+What a bundle names and does not bring along is made by tests: `namespace`, `claim` (a bound volume claim), `volumes`
+(a storage class with volumes for claims that workloads make). Where the programs cannot be built, every test here is skipped and says why.
 """
 
 from __future__ import annotations
@@ -27,7 +28,16 @@ from pathlib import Path
 
 import pytest
 from tests.cluster.binaries import Say, Unavailable
-from tests.cluster.control_plane import FLAVOURS, ControlPlane, Flavour, start
+from tests.cluster.control_plane import (
+    FLAVOURS,
+    KUEUE,
+    PLAIN,
+    PODGROUP,
+    VOLCANO,
+    ControlPlane,
+    Flavour,
+    start,
+)
 from tests.cluster.sources import Sources, prepare
 
 from gangform.inputs.load import load_fleet
@@ -47,6 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def turn(item: pytest.Item) -> int:
         asked = {name.removesuffix("_plane") for name in getattr(item, "fixturenames", ())}
+        chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        asked |= {each.name for each in chosen if isinstance(each, Flavour)}
         return min((names.index(name) for name in asked if name in names), default=-1)
 
     own = [item for item in items if HERE in item.path.parents]
@@ -122,26 +134,27 @@ def _session(flavour: Flavour) -> Callable[[Planes], ControlPlane]:
 plain_plane, kueue_plane, volcano_plane, podgroup_plane = map(_session, FLAVOURS)
 
 
-def _reset(plane: ControlPlane) -> Iterator[ControlPlane]:
+def _until_reset(planes: Planes, flavour: Flavour) -> Iterator[ControlPlane]:
+    plane = planes.get(flavour)
     yield plane
     plane.reset()
 
 
 @pytest.fixture
-def plain(plain_plane: ControlPlane) -> Iterator[ControlPlane]:
-    yield from _reset(plain_plane)
+def plain(planes: Planes) -> Iterator[ControlPlane]:
+    yield from _until_reset(planes, PLAIN)
 
 
 @pytest.fixture
-def kueue(kueue_plane: ControlPlane) -> Iterator[ControlPlane]:
-    yield from _reset(kueue_plane)
+def kueue(planes: Planes) -> Iterator[ControlPlane]:
+    yield from _until_reset(planes, KUEUE)
 
 
 @pytest.fixture
-def volcano(volcano_plane: ControlPlane) -> Iterator[ControlPlane]:
-    yield from _reset(volcano_plane)
+def volcano(planes: Planes) -> Iterator[ControlPlane]:
+    yield from _until_reset(planes, VOLCANO)
 
 
 @pytest.fixture
-def podgroup(podgroup_plane: ControlPlane) -> Iterator[ControlPlane]:
-    yield from _reset(podgroup_plane)
+def podgroup(planes: Planes) -> Iterator[ControlPlane]:
+    yield from _until_reset(planes, PODGROUP)
