@@ -17,7 +17,8 @@ same for the whole session and without the reset, for fixtures of a wider scope.
 fixture or as a parameter that is a `Flavour`; tests are run flavour by flavour, so that no more than one is up.
 
 What a bundle names and does not bring along is made by tests: `namespace`, `claim` (a bound volume claim), `volumes`
-(a storage class with volumes for claims that workloads make). Where the programs cannot be built, every test here is skipped and says why.
+(a storage class with volumes for claims that workloads make).
+Where the programs cannot be built, every test here is skipped and says why.
 """
 
 from __future__ import annotations
