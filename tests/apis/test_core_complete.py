@@ -292,7 +292,7 @@ def test_a_disaggregated_set_gets_the_defaults_of_its_crd_where_a_block_stands()
         (
             "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, spec: {capability: {cpu: 8}}}",
             "{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, spec: {capability: {cpu: '8'},"
-            " weight: 1, reclaimable: true, dequeueStrategy: traverse}}",
+            " weight: 1, reclaimable: true, dequeueStrategy: traverse, parent: root}}",
         ),
         (
             "{apiVersion: monitoring.coreos.com/v1, kind: PodMonitor, spec: {podMetricsEndpoints:"

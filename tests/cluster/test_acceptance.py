@@ -52,10 +52,17 @@ def spelled(path: tuple[str | int, ...]) -> str:
     return ".".join(str(part) for part in path)
 
 
+def without_nulls(value: Any) -> Any:
+    """A copy: a webhook that reads a template into its own types leaves `creationTimestamp: null`."""
+    if isinstance(value, dict):
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    return [without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
 def drift(written: Object, live: Object) -> Iterator[str]:
     """Where the server holds something else than was written, or more."""
     kind = written["kind"]
-    there = {spelled(path): value for path, value in leaves(complete(live))}
+    there = {spelled(path): value for path, value in leaves(complete(without_nulls(live)))}
     wanted = {spelled(path): value for path, value in leaves(complete(written))}
     for path, value in wanted.items():
         if there.get(path) != value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
 Standing = Literal["exported", "configured", "missing", "unknown"]
@@ -192,7 +192,7 @@ def instead(name: str) -> str:
     return _ENGINE_PREFIX + "num_requests_waiting"
 
 
-@lru_cache(maxsize=1024)
+@cache
 def names(expression: str) -> tuple[str, ...]:
     """The series names in a PromQL expression that carry a prefix we know, each once; quoted texts are left out."""
     found_names: dict[str, None] = {}

@@ -308,7 +308,13 @@ _KINDS: Final[Mapping[tuple[str, str], _Change]] = {
     ),
     ("scheduling.volcano.sh", "PodGroup"): _table(_POD_GROUP, "spec.minResources{}"),
     ("scheduling.volcano.sh", "Queue"): _table(
-        [("spec.weight", 1), ("spec.reclaimable", True), ("spec.dequeueStrategy", "traverse")],
+        [
+            ("spec.weight", 1),
+            ("spec.reclaimable", True),
+            ("spec.dequeueStrategy", "traverse"),
+            # By the queue controller, not the webhook: `queue_controller_action.go` of 1.14.1, seen in tests/cluster.
+            ("spec.parent", "root"),
+        ],
         "spec.capability{}",
         "spec.deserved{}",
         "spec.guarantee.resource{}",

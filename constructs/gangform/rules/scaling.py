@@ -190,9 +190,10 @@ def scale_beyond_quota(
         if queue is None or scaler is None or scaler.document is not subject:
             continue
         surge = peak(group, scaler.most) - scaler.most
+        requests, least = group_requests(documents, group), peak(group, scaler.least)
         for name, (most, _) in quota(queue).items():
-            one = group_requests(documents, group).get(name, Fraction(0))
-            base = one * peak(group, scaler.least)
+            one = requests.get(name, Fraction(0))
+            base = one * least
             beside = base_demand(documents)[queue.key].get(name, Fraction(0)) - base
             need = one * (scaler.most + surge)
             if one and most is not None and beside + base <= most < beside + need:

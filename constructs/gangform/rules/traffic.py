@@ -268,6 +268,16 @@ def service_traffic_local(
             )
 
 
+def _meets_through(service: Key, line: str) -> bool:
+    """Whether a command line names a Service as the address of a leader."""
+    at, end = re.escape(service.name), r"(?![\w-])"
+    word = (
+        rf"(?:addr|address|host|master|rendezvous|rdzv)[\w-]*[=\s]+{at}{end}"
+        rf"|(?<![\w.-]){at}(?::[0-9]|\.{re.escape(service.namespace)}{end}|\.svc{end})"
+    )
+    return re.search(word, line) is not None
+
+
 @rule(RENDEZVOUS, kinds=("Service",))
 def rendezvous_waits_for_readiness(
     subject: Document, documents: Documents, context: Context
@@ -276,11 +286,6 @@ def rendezvous_waits_for_readiness(
     name = subject.key.name
     if not name or dig(subject.manifest, "spec", "publishNotReadyAddresses") is True:
         return
-    at, end = re.escape(name), r"(?![\w-])"
-    word = re.compile(
-        rf"(?:addr|address|host|master|rendezvous|rdzv)[\w-]*[=\s]+{at}{end}"
-        rf"|(?<![\w.-]){at}(?::[0-9]|\.{re.escape(subject.key.namespace)}{end}|\.svc{end})"
-    )
     seen: set[Key] = set()
     for pod in _selected(subject, documents):
         if pod.document.key in seen:
@@ -292,7 +297,8 @@ def rendezvous_waits_for_readiness(
             workers = templates(group)[-1]
             for run in read_runs(documents, workers):
                 words = [*sequence(run.container, "command"), *sequence(run.container, "args")]
-                if word.search(" ".join(each for each in words if isinstance(each, str))):
+                line = " ".join(each for each in words if isinstance(each, str))
+                if name in line and _meets_through(subject.key, line):
                     yield Fault(
                         path=("spec", "publishNotReadyAddresses"),
                         what=f"workers of {group.name} look for their leader as `{name}`, which "
