@@ -282,6 +282,18 @@ def test_a_harmless_patch_of_the_users_code_is_written(tmp_path: Path) -> None:
     assert len(text) == len(rendered(asked()).to_yaml()) + len("    team: search\n")
 
 
+def test_an_object_that_changes_after_a_judgement_is_judged_again(tmp_path: Path) -> None:
+    _, _, made = foreign(tmp_path)
+    import cdk8s
+
+    assert made.faults() == []
+    service = made.find("Service")
+    service.add_json_patch(cdk8s.JsonPatch.replace("/spec/ports/0/targetPort", "grpc"))
+    broken = made.faults()
+    assert broken != []
+    assert made.faults() == broken
+
+
 @pytest.mark.parametrize(
     ("kind", "path", "value"),
     [

@@ -103,12 +103,12 @@ def _gather(folder: Path) -> None:
         made.mkdir()
         hooks.mkdir()
         try:
-            schemas._collect(files)
+            schemas.collect(files)
             found = [*files.glob("*.yaml")]
             for module in BESIDE:
-                found += (schemas._module(module, scratch) / module.folder).glob("*.yaml")
+                found += (schemas.fetched(module, scratch) / module.folder).glob("*.yaml")
             for module in WEBHOOKS:
-                file = schemas._module(module, scratch) / module.folder / "manifests.yaml"
+                file = schemas.fetched(module, scratch) / module.folder / "manifests.yaml"
                 name = module.path.rpartition("/")[2]
                 (hooks / f"{name}.json").write_text(json.dumps(_documents(file)))
         except AssertionError as error:

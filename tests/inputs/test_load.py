@@ -284,7 +284,8 @@ def test_what_would_never_be_read_is_said(tmp_path: Path, path: str, fix: str) -
 def test_notes_and_hidden_files_may_lie_beside_profiles(tmp_path: Path) -> None:
     paths = ("README.md", ".gitkeep", ".git/x.yaml", "models/NOTES.txt", "models/.a.yml")
     files = {f"profiles/{path}": "" for path in paths}
-    load_fleet(write(tmp_path, {"gangform.yaml": GOOD, **files}))
+    loaded = load_fleet(write(tmp_path, {"gangform.yaml": GOOD, **files}))
+    assert loaded.fleet == load_text(GOOD).fleet
 
 
 def test_selections_are_checked() -> None:

@@ -11,6 +11,7 @@ import gangform.inputs.translate
 from gangform.findings import CODES, Finding
 from gangform.inputs import custom
 from gangform.inputs.load import LoadError, load_text
+from gangform.inputs.model import ModelProfile
 
 GOOD = (Path(__file__).parent / "fleet.yaml").read_text()
 
@@ -310,7 +311,9 @@ def test_a_topology_has_sixteen_levels_at_the_most() -> None:
 
 @pytest.mark.parametrize("path", ["/mnt/m", "/etcetera", "/var/lib/models", "/data/a b"])
 def test_a_folder_for_models_is_taken(path: str) -> None:
-    load_text(changed("groups: 2", f"groups: 2\n    weights: {{source: nodePath, path: {path}}}"))
+    text = changed("groups: 2", f"groups: 2\n    weights: {{source: nodePath, path: {path}}}")
+    (serving,) = load_text(text).fleet.servings
+    assert serving.weights.path == path
 
 
 MODEL = """model:
@@ -328,7 +331,10 @@ def test_a_text_that_names_no_model_is_refused(repository: str) -> None:
 
 @pytest.mark.parametrize("repository", ["org/Model-1.5", "/models/r1", "s3://bucket/m", "./m"])
 def test_an_id_and_a_path_name_a_model(repository: str) -> None:
-    load_text(changed("model: deepseek-r1", MODEL.replace("REPOSITORY", repository)))
+    text = changed("model: deepseek-r1", MODEL.replace("REPOSITORY", repository))
+    (serving,) = load_text(text).fleet.servings
+    assert isinstance(serving.model, ModelProfile)
+    assert serving.model.repository == repository
 
 
 NODE = """hardware:

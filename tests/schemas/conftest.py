@@ -253,7 +253,7 @@ def schemas() -> Schemas:
     if not folder.is_dir():
         if shutil.which("go") is None:
             pytest.skip("Go is missing: the CRDs come out of Go modules")
-        _collect(folder)
+        collect(folder)
     found: dict[tuple[str, str], Object] = {}
     for file in sorted(folder.glob("*.yaml")):
         spec = yaml.load(file.read_bytes(), Loader=LOADER)["spec"]
@@ -267,14 +267,14 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Some CRDs have ten thousand lines and more."""
 
 
-def _collect(folder: Path) -> None:
+def collect(folder: Path) -> None:
     """Gather the CRDs beside their final place, and move them there when all are there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         made = Path(scratch, "crds")
         made.mkdir()
         for module in MODULES:
-            for file in (_module(module, scratch) / module.folder).glob("*.yaml"):
+            for file in (fetched(module, scratch) / module.folder).glob("*.yaml"):
                 shutil.copyfile(file, made / file.name)
         program = f"{GENERATOR.path}/{GENERATOR.folder}@{GENERATOR.version}"
         _run("go", "install", program, folder=scratch, GOBIN=scratch)
@@ -283,7 +283,7 @@ def _collect(folder: Path) -> None:
             "crd",
             f"paths=./{MONITORING.folder}",
             f"output:crd:dir={made}",
-            folder=_module(MONITORING, scratch),
+            folder=fetched(MONITORING, scratch),
         )
         for file in made.iterdir():
             file.chmod(0o644)
@@ -291,7 +291,7 @@ def _collect(folder: Path) -> None:
             made.rename(folder)
 
 
-def _module(module: Module, scratch: str) -> Path:
+def fetched(module: Module, scratch: str) -> Path:
     answer = _run(
         "go", "mod", "download", "-json", f"{module.path}@{module.version}", folder=scratch
     )
