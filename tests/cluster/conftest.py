@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.cluster import evidence
 from tests.cluster.binaries import Say, Unavailable
 from tests.cluster.control_plane import (
     FLAVOURS,
@@ -39,6 +40,7 @@ from tests.cluster.control_plane import (
     Flavour,
     start,
 )
+from tests.cluster.evidence import Row, Saw
 from tests.cluster.sources import Sources, prepare
 
 from gangform.inputs.load import load_fleet
@@ -159,3 +161,31 @@ def volcano(planes: Planes) -> Iterator[ControlPlane]:
 @pytest.fixture
 def podgroup(planes: Planes) -> Iterator[ControlPlane]:
     yield from _until_reset(planes, PODGROUP)
+
+
+# ── evidence ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="session")
+def rows() -> Iterator[list[Row]]:
+    """What the claims of this run saw; written where that is asked for."""
+    seen: list[Row] = []
+    yield seen
+    if os.environ.get(evidence.ASKED) == "write":
+        evidence.write(seen)
+
+
+@pytest.fixture
+def saw(request: pytest.FixtureRequest, rows: list[Row]) -> Iterator[Saw]:
+    """Note what was seen of the test's claim, at the end of the test. The page must say the same."""
+    marker = request.node.get_closest_marker("claim")
+    assert marker is not None, "a test that notes what it saw claims something"
+    claim, source = marker.args
+    notes: list[str] = []
+    yield notes.append
+    row = Row(claim=claim, source=source, test=request.node.nodeid, seen=tuple(notes))
+    rows.append(row)
+    if notes and os.environ.get(evidence.ASKED) != "write":
+        assert evidence.line(row) in evidence.written(), (
+            f"docs/evidence.md does not say what was seen; {evidence.ASKED}=write writes it"
+        )

@@ -1,0 +1,94 @@
+"""What was claimed, by which test it is shown, and what was seen: the page `docs/evidence.md`.
+
+    @pytest.mark.claim("A rollout with one surge group never serves from fewer groups than declared", "lab E2")
+    def test_surge_keeps_all_groups(plain: ControlPlane, saw: Saw) -> None:
+        …
+        saw(f"{least} of 6 groups serving at least, {most} GPUs bound at most")
+
+What is seen is words and whole numbers that a second run sees again: counts, answers, names; never seconds.
+A test fails where the page says something else; `GANGFORM_EVIDENCE=write` writes what the tests of a run saw, and keeps
+the lines of those that did not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ASKED = "GANGFORM_EVIDENCE"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
+Saw = Callable[[str], None]
+
+
+class Row(NamedTuple):
+    """One claim, shown."""
+
+    claim: str
+    source: str
+    """Where it is claimed: a chapter of the design, a fact."""
+    test: str
+    """The id of the test, as pytest takes it."""
+    seen: tuple[str, ...]
+
+
+class Unproven(NamedTuple):
+    """One claim that could not be shown here."""
+
+    claim: str
+    why: str
+
+
+UNPROVEN: tuple[Unproven, ...] = ()
+
+HEAD = """\
+# Evidence
+
+What gangform promises, and what a real control plane did: kube-apiserver with the real controllers, on fake GPU nodes.
+Written by `GANGFORM_EVIDENCE=write uv run --group test pytest -m cluster`; without the variable the same tests fail
+where they see something else.
+
+| Claim | Source | Test | Seen |
+|---|---|---|---|
+"""
+MISSING = """
+## Not proven here
+
+| Claim | Why |
+|---|---|
+"""
+
+
+def line(row: Row) -> str:
+    """A row of the table."""
+    return f"| {_cell(row.claim)} | {_cell(row.source)} | `{row.test}` | {_cell('; '.join(row.seen))} |"
+
+
+def written() -> list[str]:
+    """The rows that the page has."""
+    text = PAGE.read_text("utf-8") if PAGE.exists() else ""
+    shown = text.partition(MISSING)[0]
+    return [each for each in shown.splitlines() if each.startswith("| ") and "`tests/" in each]
+
+
+def test_of(row: str) -> str:
+    """The id of the test of a row of the page."""
+    return next(part for part in row.split("`") if part.startswith("tests/"))
+
+
+def page(lines: Sequence[str]) -> str:
+    """The page with these rows, in the order of their tests."""
+    shown = "".join(f"{each}\n" for each in sorted(lines, key=test_of))
+    rest = "".join(f"| {_cell(one.claim)} | {_cell(one.why)} |\n" for one in UNPROVEN)
+    return HEAD + shown + MISSING + rest
+
+
+def write(rows: Sequence[Row]) -> None:
+    """Put these rows into the page, in the place of what their tests saw before."""
+    new = {row.test: line(row) for row in rows if row.seen}
+    kept = {test_of(each): each for each in written()}
+    PAGE.write_text(page([*(kept | new).values()]), encoding="utf-8")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
