@@ -4,11 +4,8 @@ The order is fixed: builders, the backend's objects, the user's patches, server 
 waves, rules. So rules judge what will be applied, patches included.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -260,6 +257,8 @@ def _missed(patch: Patch, documents: Sequence[Document], at: InputPath) -> Findi
     names = [document.key.name for document in documents if document.kind == patch.kind]
     wanted = patch.kind if patch.name is None else f"{patch.kind}/{patch.name}"
     choices = [f"{patch.kind}/{name}" for name in names] or kinds
+    from difflib import get_close_matches
+
     near = get_close_matches(wanted, choices, 1)
     return Finding(
         code=PATCH_MISSES,

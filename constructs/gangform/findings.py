@@ -9,8 +9,6 @@ at the end, from the spans that the reader kept, by whoever prints it. A code is
 raises it, and `CODES` makes the documented table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """From a fleet to bytes, cluster by cluster: what `gangform synth` writes and what the constructs must equal."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@ A backend builds no workload and sees no plan. It says beforehand what the plan 
 A new one is a module and a line in `BACKENDS`; no existing function changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType

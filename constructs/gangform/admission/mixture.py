@@ -4,8 +4,6 @@ Two admission controllers that count the same nodes promise them twice (`volcano
 the whole cluster: it stamps the pods of every set, whoever admits them (`volcano §5`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

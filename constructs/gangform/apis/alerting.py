@@ -5,8 +5,6 @@ test holds them against the table of what exporters export. None needs a label a
 (`observability §1.2`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -5,8 +5,6 @@ and pods that the controller will make from a manifest, so that a rule can ask "
 without a cluster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, Literal, NamedTuple, Protocol
 

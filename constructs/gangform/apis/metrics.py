@@ -4,8 +4,6 @@ Sources: `observability §1.1, §1.2, §1.7, §1.9` (code of kube-state-metrics,
 `engines §4` (vLLM 0.33). A table says *known*, never *all*: only what is certain is called missing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache

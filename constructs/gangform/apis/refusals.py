@@ -20,7 +20,7 @@ Refusal = tuple[Path, str, str]
 
 _DNS_LABEL: Final = re.compile(r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
 _PORT_NAME: Final = re.compile(r"^(?=.*[a-z])(?!.*--)[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?$")
-_ENV_NAME: Final = re.compile(r"^[^=\x00-\x1f\x7f-\U0010ffff]+$")
+_ENV_NAME: Final = re.compile(r"^[ -<>-~]+$")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
 _COUNTS: Final = (

@@ -5,8 +5,6 @@ older CRD prunes it in silence (`lws §13.1`); one that only an article vouches 
 not emitted at all. A release newer than every one we know counts as the newest known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -20,7 +18,7 @@ class Release(NamedTuple):
     patch: int = 0
 
     @classmethod
-    def parse(cls, text: str) -> Release:
+    def parse(cls, text: str) -> "Release":
         """`"0.10"`, `"1.36.3"` or `"v0.9.0"`; a pre-release or build suffix is dropped.
 
         Raises:

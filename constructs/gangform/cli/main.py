@@ -12,11 +12,11 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from textwrap import fill
 from typing import Any, NoReturn, cast
 
+from gangform.cli.later import import_later
 from gangform.cli.terminal import UsageError, finish, hang_up, paint, prepare, say, tell
 from gangform.findings import EnvironmentFault, InputError
 
@@ -77,8 +77,8 @@ def _meant(word: str, known: Sequence[str]) -> str:
     return f"; did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else ""
 
 
-def parser() -> Parser:
-    """Every command with its options. `shtab` makes completions out of it."""
+def parser(only: str | None = None) -> Parser:
+    """Every command with its options, or one alone. `shtab` makes completions out of it."""
     root = Parser(
         prog="gangform",
         description="Writes complete, consistent Kubernetes bundles for multi-node LLM serving.",
@@ -92,14 +92,17 @@ def parser() -> Parser:
     root.add_argument("--version", action="store_true", help="print the version")
     root.add_argument("--debug", action="store_true", help="show tracebacks")
     commands = root.add_subparsers(title="commands", dest="command", metavar="COMMAND")
-    _fleet_commands(commands)
-    _other_commands(commands)
+    for name, add in _COMMANDS.items():
+        if only in (None, name):
+            add(commands)
     return root
 
 
 def _add(
     commands: Any, name: str, where: str, *, help: str, examples: str, description: str = ""
 ) -> Parser:
+    from textwrap import fill
+
     command: Parser = commands.add_parser(
         name,
         help=help,
@@ -144,7 +147,7 @@ def _output(command: Parser, *, formats: Sequence[str] = FORMATS, default: str =
     )
 
 
-def _fleet_commands(commands: Any) -> None:
+def _synth(commands: Any) -> None:
     synth = _add(
         commands,
         "synth",
@@ -168,6 +171,9 @@ def _fleet_commands(commands: Any) -> None:
         action="store_true",
         help="write nothing; show what would change, and exit with 1 if anything would",
     )
+
+
+def _validate(commands: Any) -> None:
     validate = _add(
         commands,
         "validate",
@@ -177,6 +183,9 @@ def _fleet_commands(commands: Any) -> None:
     )
     _fleet(validate)
     _output(validate, formats=("table", "json", "yaml"))
+
+
+def _plan(commands: Any) -> None:
     plan = _add(
         commands,
         "plan",
@@ -191,7 +200,7 @@ def _fleet_commands(commands: Any) -> None:
     _output(plan)
 
 
-def _other_commands(commands: Any) -> None:
+def _init(commands: Any) -> None:
     init = _add(
         commands,
         "init",
@@ -212,6 +221,9 @@ def _other_commands(commands: Any) -> None:
     init.add_argument("--engine-version", metavar="VERSION", help="(default: the newest known)")
     init.add_argument("-f", "--file", default="gangform.yaml", metavar="FILE", help="what to write")
     init.add_argument("--force", action="store_true", help="replace a file that is there")
+
+
+def _explain(commands: Any) -> None:
     explain = _add(
         commands,
         "explain",
@@ -226,6 +238,9 @@ def _other_commands(commands: Any) -> None:
     _output(explain)
     explain.add_argument("target", nargs="?", metavar="CODE|FIELD|KIND/NAME")
     explain.add_argument("path", nargs="?", metavar="PATH", help="a field of that object")
+
+
+def _profiles(commands: Any) -> None:
     profiles = _add(
         commands,
         "profiles",
@@ -236,6 +251,9 @@ def _other_commands(commands: Any) -> None:
     _file(profiles)
     _output(profiles)
     profiles.add_argument("name", nargs="?", metavar="NAME")
+
+
+def _schema(commands: Any) -> None:
     schema = _add(
         commands,
         "schema",
@@ -246,6 +264,9 @@ def _other_commands(commands: Any) -> None:
     kinds = ("fleet", "serving", "cluster", "model", "hardware")
     schema.add_argument("kind", nargs="?", choices=kinds, default="fleet", metavar="KIND")
     _output(schema, formats=("json", "yaml"), default="json")
+
+
+def _completion(commands: Any) -> None:
     completion = _add(
         commands,
         "completion",
@@ -255,6 +276,19 @@ def _other_commands(commands: Any) -> None:
         '  gangform completion zsh > "${fpath[1]}/_gangform"',
     )
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+
+
+_COMMANDS: Mapping[str, Callable[[Any], None]] = {
+    "synth": _synth,
+    "validate": _validate,
+    "plan": _plan,
+    "init": _init,
+    "explain": _explain,
+    "profiles": _profiles,
+    "schema": _schema,
+    "completion": _completion,
+}
+"""Who adds a command, in the order of the help."""
 
 
 def _groups(text: str) -> int:
@@ -270,6 +304,7 @@ def run() -> int:
     """
     gc.disable()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    import_later("importlib.metadata", "entry_points")
     return main()
 
 
@@ -315,7 +350,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    root = parser()
+    # Who names a command first needs no other: building all of them takes longer than parsing the words.
+    root = parser(words[0] if words and words[0] in _COMMANDS else None)
     arguments, unknown = root.parse_known_args(words)
     if arguments.version:
         from gangform import __version__

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from gangform.cli.findings import as_data, refused, show, summary
 from gangform.cli.selection import Selection, fleet_file, select
-from gangform.cli.table import structured
 from gangform.cli.terminal import Progress, paint, say, say_bytes, tell
 from gangform.findings import Finding, InputError, ordered
 
@@ -57,6 +56,8 @@ def validate(arguments: Namespace) -> int:
     except InputError as error:
         found, spans = error.findings, getattr(error, "spans", spans)
     if arguments.output in ("json", "yaml"):
+        from gangform.cli.table import structured
+
         data = {"valid": made is not None, "findings": as_data(found, spans)}
         say(structured(data, arguments.output))
     else:

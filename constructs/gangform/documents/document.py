@@ -4,8 +4,6 @@ A manifest holds only maps, lists, texts, whole numbers and booleans: a float wo
 two emitters, and `null` has no meaning we use (`style §1.4`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

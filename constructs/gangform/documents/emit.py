@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gangform.documents.document import Document, Manifest
+from gangform.documents.words import BOOLEANS, DISPUTED_BOOLEANS, NULLS
 from gangform.findings import GangformError, Path, show_path
 
 Place = tuple[int, Path]
@@ -32,11 +33,11 @@ _BREAKABLE = 40
 _CACHED = 50_000
 
 # What a reader of YAML 1.1 takes for null, a boolean, a number, a time or a date: such a text is quoted.
-_TYPED = re.compile(
+_WORDS = frozenset([*NULLS, *BOOLEANS, *DISPUTED_BOOLEANS])
+_BEGINS_NUMBER = frozenset("+-.0123456789eE")
+_NUMBER = re.compile(
     r"""(?x)
-    ~ | [Nn]ull | NULL
-    | [YyNn] | [Yy]es | YES | [Nn]o | NO | [Tt]rue | TRUE | [Ff]alse | FALSE | [Oo]n | ON | [Oo]ff | OFF
-    | [-+]? (?: 0b[01_]+ | 0x[0-9a-fA-F_]+ | [0-9][0-9_]* )
+    [-+]? (?: 0b[01_]+ | 0x[0-9a-fA-F_]+ | [0-9][0-9_]* )
     | [-+]? \.(?:inf|Inf|INF) | \.(?:nan|NaN|NAN)
     | [-+]? (?:[0-9][0-9_]*)? (?:\.[0-9_]*)? [eE] [-+]? [0-9]+
     | [-+]? (?:[0-9][0-9_]*)? \.[0-9_]*
@@ -49,7 +50,7 @@ _TYPED = re.compile(
 # What YAML's grammar forbids in a text without quotes.
 _UNPLAIN = re.compile(r"""\A[\t ,\[\]{}#&*!|>'"%@`]|\A[?-](?:[ \t]|\Z)|:[ \t]|[\t ]#|[\t :]\Z""")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f]")
-_UNREADABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNREADABLE = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"  # compiled for a text beyond ASCII only
 # Numbers to other readers once `_` is taken out, though cdk8s leaves them plain.
 _NUMBER_ELSEWHERE = re.compile(
     r"[-+]?(?:0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)"
@@ -330,7 +331,7 @@ def _line(text: str) -> str:
     _refuse_unreadable(text)
     if _CONTROL.search(text):
         return _double(text, None)
-    if not text or _UNPLAIN.search(text) or _TYPED.fullmatch(text):
+    if _UNPLAIN.search(text) or _typed(text):
         return f"'{text}'" if '"' in text and "'" not in text else _double(text, None)
     if text in ("=", "<<") or (
         text[0] in "+-.0123456789" and _NUMBER_ELSEWHERE.fullmatch(text.replace("_", ""))
@@ -366,8 +367,14 @@ def _double(text: str, pad: str | None) -> str:
     return _ESCAPE.sub(rewrite, quoted)
 
 
+def _typed(text: str) -> bool:
+    return text in _WORDS or (text[0] in _BEGINS_NUMBER and _NUMBER.fullmatch(text) is not None)
+
+
 def _refuse_unreadable(text: str) -> None:
-    found = _UNREADABLE.search(text)
+    if text.isascii() and "\x7f" not in text:
+        return
+    found = re.search(_UNREADABLE, text)
     if found:
         raise EmitError(
             f"the character U+{ord(found[0]):04X} is not read back by every reader of YAML"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from gangform.documents.document import Manifest, Node
@@ -286,6 +285,8 @@ def _sort(node: object) -> str:
 
 
 def _near(name: str, names: Mapping[str, Any]) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(name, names, n=1)
     if close:
         return f"; did you mean `{close[0]}`?"

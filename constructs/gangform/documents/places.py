@@ -3,8 +3,6 @@
 A tree and not a table of paths: it costs one entry a value, and an alias shares what it stands for.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from gangform.findings import Path
@@ -57,7 +55,7 @@ class Places:
             line, column, mark = mark.children[part]
         return Span(self._file, line, column)
 
-    def below(self, *path: str | int) -> Places:
+    def below(self, *path: str | int) -> "Places":
         """The same, for the object at a path."""
         mark = self._root
         for part in path:

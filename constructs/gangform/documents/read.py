@@ -5,8 +5,6 @@ twice, a version that YAML makes a number of), is refused, and all of it at once
 tolerantly, much as `kubectl` reads them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple

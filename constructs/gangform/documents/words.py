@@ -10,13 +10,13 @@ import re
 from decimal import Decimal
 from typing import Self
 
-_WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,30})")
-_FRACTION = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]{0,30})\.[0-9]{0,30}|\.[0-9]{1,30})")
-_SIXTIES = re.compile(r"([-+]?)([0-9][0-9_]*(?::[0-5]?[0-9])+)(?:\.[0-9_]*)?")
-_PREFIXED = re.compile(r"([-+]?)0([xXoObB]?)([0-9a-fA-F_]+)")
-_NUMERIC = re.compile(r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?")
-_INFINITE = re.compile(r"([-+]?)\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[tT]|[ \t]+)[0-9]{1,2}:.*)?")
+_WHOLE = r"[-+]?(?:0|[1-9][0-9]{0,30})"
+_FRACTION = r"[-+]?(?:(?:0|[1-9][0-9]{0,30})\.[0-9]{0,30}|\.[0-9]{1,30})"
+_SIXTIES = r"([-+]?)([0-9][0-9_]*(?::[0-5]?[0-9])+)(?:\.[0-9_]*)?"
+_PREFIXED = r"([-+]?)0([xXoObB]?)([0-9a-fA-F_]+)"
+_NUMERIC = r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?"
+_INFINITE = r"([-+]?)\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+_DATE = r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[tT]|[ \t]+)[0-9]{1,2}:.*)?"
 BOOLEANS = dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(
     ("false", "False", "FALSE"), False
 )
@@ -25,7 +25,7 @@ OLD_BOOLEANS = dict.fromkeys(["yes", "Yes", "YES", "on", "On", "ON"], True) | di
 )
 ANY_BOOLEANS = BOOLEANS | OLD_BOOLEANS
 # The letters are booleans to YAML 1.1 on paper and to Go, texts to PyYAML.
-_DISPUTED_BOOLEANS = OLD_BOOLEANS | {"y": True, "Y": True, "n": False, "N": False}
+DISPUTED_BOOLEANS = OLD_BOOLEANS | {"y": True, "Y": True, "n": False, "N": False}
 NULLS = ("", "~", "null", "Null", "NULL")
 _READABLE = 60
 
@@ -49,19 +49,19 @@ class WrittenFloat(Decimal):
 
 def disputed(written: str) -> tuple[str, str, str] | None:
     """Code, text and cure for a word that not every reader of YAML takes for the same value."""
-    old = _DISPUTED_BOOLEANS.get(written)
+    old = DISPUTED_BOOLEANS.get(written)
     if old is not None:
         word = str(old).lower()
         what = f"`{written}` without quotes is {word} to YAML 1.1"
         return "yaml-boolean", what, f'write "{written}" for the text, {word} for the boolean'
     if not written or written[0] not in "+-.0123456789":
         return None
-    if _DATE.fullmatch(written):
+    if re.fullmatch(_DATE, written):
         return "yaml-date", f"`{written}` without quotes is a date to YAML", f'write "{written}"'
-    if _WHOLE.fullmatch(written) or _FRACTION.fullmatch(written):
+    if re.fullmatch(_WHOLE, written) or re.fullmatch(_FRACTION, written):
         return None
     made = number(written)
-    if made is None and not _INFINITE.fullmatch(written):
+    if made is None and not re.fullmatch(_INFINITE, written):
         return None
     shown = "no finite number" if made is None else f"the number {made}"
     what = f"`{written}` without quotes is {shown} to one reader of YAML and not to the next"
@@ -72,20 +72,20 @@ def number(written: str) -> int | WrittenFloat | None:
     """The number that Kubernetes' reader makes of a word, or `None`. Long ones are texts: nothing counts so far."""
     if written[0] not in "+-.0123456789" or len(written) > _READABLE:
         return None
-    if _WHOLE.fullmatch(written):
+    if re.fullmatch(_WHOLE, written):
         return int(written)
-    if sixties := _SIXTIES.fullmatch(written):
+    if sixties := re.fullmatch(_SIXTIES, written):
         total = 0
         for part in sixties[2].replace("_", "").split(":"):
             total = total * 60 + int(part)
         return -total if sixties[1] == "-" else total
-    if prefixed := _PREFIXED.fullmatch(written):
+    if prefixed := re.fullmatch(_PREFIXED, written):
         base = {"": 8, "o": 8, "x": 16, "b": 2}[prefixed[2].lower()]
         try:
             return int(prefixed[1] + prefixed[3].replace("_", ""), base)
         except ValueError:
             pass
-    if not _NUMERIC.fullmatch(written):
+    if not re.fullmatch(_NUMERIC, written):
         return None
     bare = written.replace("_", "")
     return int(bare) if bare.lstrip("+-").isdigit() else WrittenFloat(written)

@@ -4,8 +4,6 @@ An engine knows inputs and shapes; it sees no plan, no kind of workload and no c
 in `ENGINES` and, where it needs any, options of its own; no existing function changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from importlib import import_module

@@ -4,8 +4,6 @@ A user's arguments come after ours, verbatim, and the last one wins: one that re
 what runs behind the back of every manifest.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

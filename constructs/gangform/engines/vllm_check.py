@@ -3,8 +3,6 @@
 Every check is a generator of findings over one request; a check that lacks a figure is silent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction

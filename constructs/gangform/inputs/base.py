@@ -4,8 +4,6 @@ A value that two places could spell differently is refused in one of them: YAML 
 arguments by name only (the loader passes `by_alias=True, by_name=False`).
 """
 
-from __future__ import annotations
-
 import re
 from typing import Annotated
 

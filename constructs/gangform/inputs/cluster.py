@@ -3,8 +3,6 @@
 `unknown` is a value: a check that needs what nobody declared says so instead of guessing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -150,7 +148,7 @@ class Cluster(Model):
     monitoring: Monitoring = Field(default_factory=Monitoring.model_construct)
 
     @classmethod
-    def load(cls, path: str | Path) -> Cluster:
+    def load(cls, path: str | Path) -> "Cluster":
         """Read a cluster from a file.
 
         Raises:
@@ -172,7 +170,7 @@ class Library:
         self.hardware = hardware
 
     @classmethod
-    def shipped(cls) -> Library:
+    def shipped(cls) -> "Library":
         """What comes with the package, read on demand."""
         from gangform.inputs.load import shipped_library
 

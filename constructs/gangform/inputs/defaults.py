@@ -4,8 +4,6 @@ A better default comes with a new edition, never under the feet of a running fle
 the bytes of the templates as they are (`design §3`, Output is an interface).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import NamedTuple
 

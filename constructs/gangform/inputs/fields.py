@@ -3,8 +3,6 @@
 Only types are read here, never values, and nothing on the path of a bundle imports this module.
 """
 
-from __future__ import annotations
-
 import types
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -103,7 +101,7 @@ class Spot(NamedTuple):
     field: FieldInfo | None = None
     name: str = ""
 
-    def steps(self, part: str | int) -> Iterator[Spot]:
+    def steps(self, part: str | int) -> Iterator["Spot"]:
         """The types one part further in: one for each branch of a union that has it."""
         for branch in branches(self.annotation):
             origin, inner = get_origin(branch), get_args(branch)

@@ -1,7 +1,5 @@
 """What one node offers, and which of these figures somebody verified."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -90,7 +88,7 @@ class HardwareShape(Model):
         return amounts
 
     @model_validator(mode="after")
-    def _fabric_apart(self) -> HardwareShape:
+    def _fabric_apart(self) -> "HardwareShape":
         if self.rdma is not None and self.rdma.resource == self.gpu.resource:
             raise PydanticCustomError(
                 "resource-twice",

@@ -4,8 +4,6 @@ A fleet is one file, or the same thing split over folders (`pieces` says how). W
 hardware hold is read when something names it; `whole_library` asks for the rest too.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A profile is data with sources. Either the architecture is known and every deriv
 unknown and four measured numbers stand in (`measured`).
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -35,7 +33,7 @@ class Attention(Model):
     """Elements cached per token and layer of `mla`: compressed latent plus rotary part (512 + 64 for DeepSeek)."""
 
     @model_validator(mode="after")
-    def _complete(self) -> Attention:
+    def _complete(self) -> "Attention":
         wanted = ("kv_heads", "head_dim") if self.kind == "gqa" else ("latent",)
         missing = [name for name in wanted if getattr(self, name) is None]
         if missing:
@@ -113,7 +111,7 @@ class ModelProfile(Model):
     """Where each figure was read: field → source. `calculated` and `not verified` are said as such."""
 
     @model_validator(mode="after")
-    def _known(self) -> ModelProfile:
+    def _known(self) -> "ModelProfile":
         if self.architecture is None and self.measured is None:
             raise PydanticCustomError(
                 "model-undescribed",

@@ -7,8 +7,6 @@ clusters than one fleet. Without both keys every file of the folder is a cluster
 *Servings.* Those of `servings:`, then those of `profiles/servings/`, in the order of their names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

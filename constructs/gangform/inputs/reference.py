@@ -3,8 +3,6 @@
 Docstrings are read from the source with `ast`: pydantic's own attribute docstrings would be parsed in every run.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -4,8 +4,6 @@ Absent means derived or defaulted, and the plan says by what. A value that the p
 queue labels) has no field here.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -126,7 +124,7 @@ class Autoscaling(Model):
     """Further labels of the metric's series."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> Autoscaling:
+    def _ordered(self) -> "Autoscaling":
         if self.max < self.min:
             raise PydanticCustomError(
                 "autoscaling-bounds",
@@ -204,7 +202,7 @@ class Weights(Model):
     """How fast one pod reads; wins over the hardware's figure."""
 
     @model_validator(mode="after")
-    def _fields_of_the_source(self) -> Weights:
+    def _fields_of_the_source(self) -> "Weights":
         wants = {"claim": ("claim",), "nodePath": ("path",)}.get(self.source, ())
         allowed = {
             "hub": ("token",),
@@ -302,7 +300,7 @@ class Patch(Model):
     """RFC 6902 operations."""
 
     @model_validator(mode="after")
-    def _one_form(self) -> Patch:
+    def _one_form(self) -> "Patch":
         if (self.merge is None) == (self.operations is None):
             raise PydanticCustomError("patch-form", "a patch has either `merge` or `json`", {})
         return self
@@ -380,7 +378,7 @@ class Serving(Model):
         return value
 
     @model_validator(mode="after")
-    def _counted_once(self) -> Serving:
+    def _counted_once(self) -> "Serving":
         if (self.groups is None) == (self.autoscaling is None):
             raise PydanticCustomError(
                 "groups-or-autoscaling",

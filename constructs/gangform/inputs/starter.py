@@ -4,8 +4,6 @@ The split is a place to begin, not a plan: one pipeline stage a node, as many st
 for cache and overheads. `gangform plan` says what it is worth.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ branch that did not fit. Here a place holds only keys that were written, and a u
 that got furthest into the value, or with all that would have been right.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal

@@ -4,8 +4,6 @@ Two servings can each be right and still be wrong together: two backends on one 
 a set whose pods have the names of another's leaders.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple

@@ -6,8 +6,6 @@ All other forms look right and are not: in percent or `maxUnavailable` the contr
 group of S and blocks for ever (`lab E3`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@
 one check a call; inside, operands and result are kept for `explain`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps

@@ -4,8 +4,6 @@ A controller makes objects whose names end in the group's index, and the longest
 called. No webhook checks this; over the bound a set may work until its next revision has a longer hash (`lab E9`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ Engines take the minimum over all workers, so the fullest stage decides (`engine
 short by more than the band is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction

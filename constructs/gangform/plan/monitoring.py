@@ -4,8 +4,6 @@ What depends on how long a group takes to start is derived from it: a limit shor
 start. What says that nothing serves does not wait for that (`observability §2`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Groups with a required level are packed into the domains of that level, the larg
 is said beforehand, since a controller would leave it pending without a word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

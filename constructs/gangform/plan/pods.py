@@ -4,8 +4,6 @@ A group is scheduled as one, so both templates carry the same scheduling fields 
 evaluated on one of them only). A pod takes its GPU share of what the node can give.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil

@@ -1,7 +1,5 @@
 """What the names of a serving refer to. Only here does a plan stop early: without them there is nothing to derive."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from gangform.admission.admission import BACKENDS, Admission, backend

@@ -1,7 +1,5 @@
 """The records of a workload: a homogeneous set of groups with every number in sections, and the object that runs it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from gangform.admission.admission import Demand, Stamp

@@ -4,8 +4,6 @@ The default follows what the serving declares: one group after another in place,
 one is declared and the backend lets such a rollout finish. The plan never proposes a rollout that cannot end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ An External metric with AverageValue is not confused by leaders that are still l
 one group, since the scale subresource of a LeaderWorkerSet counts groups (`observability §3.2`, `lab E5`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Derivation is total: any well-typed input gives numbers, also absurd ones; then 
 user sees everything that is wrong at once. Only a name that refers to nothing stops earlier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A replica that fits one node is a Deployment with the same surroundings: a group
 LeaderWorkerSet would only add a controller to it (A, B and C agree).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

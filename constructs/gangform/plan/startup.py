@@ -4,8 +4,6 @@ A startup budget that is too short kills a load and repeats it for ever; one tha
 never capped, and generous where the read bandwidth is only assumed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal, NamedTuple

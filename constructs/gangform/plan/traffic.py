@@ -4,8 +4,6 @@ LeaderWorkerSet's own headless Service selects every pod and publishes those tha
 and never for traffic (`lab` summary 1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Every pod of a group reads the checkpoint; a download that does not fit the pod'
 an hour of loading, over and over.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal, NamedTuple

@@ -4,8 +4,6 @@ The arithmetic is that of `lws §8` and `observability §5`, seen row by row in 
 percentage the controller expects the replicas of every owner of a matching pod, so R + S - 1 pods for one group of S.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -357,6 +356,8 @@ def variable_undefined(pod: PodView, documents: Documents, context: Context) -> 
 
 
 def _undefined(path: Path, name: str, names: set[str]) -> Fault:
+    from difflib import get_close_matches
+
     close = get_close_matches(name, sorted(names), n=1, cutoff=0.6)
     return Fault(
         path=path,

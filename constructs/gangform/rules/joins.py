@@ -1,7 +1,5 @@
 """What rules ask of documents more than once: selectors, autoscalers of a set, what its containers run, its peak."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 from gangform.apis import kueue, volcano
@@ -120,6 +119,8 @@ def _missing(documents: Documents, context: Context, key: Key) -> bool:
 
 def _instead(documents: Documents, key: Key) -> str:
     names = _made(documents).get((key.kind, key.namespace), [])
+    from difflib import get_close_matches
+
     close = get_close_matches(key.name, names, n=1, cutoff=0.5)
     return close[0] if close else (names[0] if names else "")
 

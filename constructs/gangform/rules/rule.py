@@ -5,8 +5,6 @@ all pairs. What documents cannot say stands in the context, and a rule that need
 same registry serves synth, the constructs and lint, so that a rule judges what a controller will do and knows no plan.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType

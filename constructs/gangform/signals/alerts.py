@@ -5,8 +5,6 @@ kind that runs a serving, so that there is one route and one runbook for each; w
 never guessed from names of pods. Values, names and durations are written out, so that a rule can be read alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@ one pod coexist for a scrape, and so do two instances of the exporter after its 
 0 times the wanted number: a count over nothing is no 0 but nothing, and an alert on it is silent in a total outage.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from textwrap import indent

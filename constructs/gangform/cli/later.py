@@ -1,0 +1,50 @@
+"""Modules that others import at once and hardly ever use: loaded when they are first asked for something."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+class _Later(ModuleType):
+    """Stands in for a module until it is needed."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # questions of the import system
+            raise AttributeError(name)
+        return getattr(_real(self), name)
+
+
+def import_later(name: str, *functions: str) -> None:
+    """Have importing a module, and these functions of it, cost nothing in this process until they are used.
+
+    Whoever asks the module for anything else, or calls one of the functions, gets the real one.
+
+    `importlib.metadata` takes a fourteenth of a small synthesis to import. Only pydantic asks for it, to look for the
+    plugins that `run` switches off.
+    """
+    if name in sys.modules:
+        return
+    later = _Later(name)
+    for function in functions:
+        setattr(later, function, _deferred(later, function))
+    parent, _, child = name.rpartition(".")
+    if parent:
+        setattr(import_module(parent), child, later)
+    sys.modules[name] = later
+
+
+def _deferred(later: ModuleType, function: str) -> Callable[..., Any]:
+    def call(*arguments: Any, **options: Any) -> Any:
+        return getattr(_real(later), function)(*arguments, **options)
+
+    return call
+
+
+def _real(later: ModuleType) -> ModuleType:
+    if sys.modules.get(later.__name__) is later:
+        del sys.modules[later.__name__]
+    return import_module(later.__name__)

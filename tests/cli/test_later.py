@@ -1,0 +1,71 @@
+"""What is imported later is the real thing once it is used, and is not loaded before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+BEGIN = """
+import sys
+from gangform.cli.later import import_later
+import_later("importlib.metadata", "entry_points")
+def loaded(): return "email.message" in sys.modules
+"""
+
+
+def ran(code: str) -> list[str]:
+    """What lines of a fresh interpreter print."""
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + code], capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def test_an_import_of_the_module_or_of_a_function_loads_nothing() -> None:
+    code = "import importlib.metadata as m\nfrom importlib.metadata import entry_points\nprint(loaded())"
+    assert ran(code) == ["False"]
+
+
+def test_a_call_of_the_function_is_one_of_the_real_function() -> None:
+    code = """
+from importlib.metadata import entry_points
+print(loaded())
+found = entry_points(group="console_scripts")
+import importlib.metadata
+print(loaded(), "gangform" in found.names, found == importlib.metadata.entry_points(group="console_scripts"))
+"""
+    assert ran(code) == ["False", "True", "True", "True"]
+
+
+def test_anything_else_is_the_real_modules() -> None:
+    code = """
+from importlib.metadata import PackageNotFoundError, version
+import importlib.metadata, importlib
+try:
+    version("no such package")
+except PackageNotFoundError:
+    print(importlib.metadata.version("pydantic") == version("pydantic"), loaded())
+print(importlib.metadata is importlib.import_module("importlib.metadata"))
+"""
+    assert ran(code) == ["True", "True", "True"]
+
+
+def test_a_module_that_is_there_already_is_left_alone() -> None:
+    code = """
+import json as before
+import_later("json")
+import json as after
+print(before is after)
+"""
+    assert ran(code) == ["True"]
+
+
+def test_pydantic_makes_models_without_it() -> None:
+    """The reason for all of it: who changes pydantic's loading of plugins shows up here."""
+    code = """
+import os
+os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+import gangform.inputs.serving
+print(gangform.inputs.serving.Secret(name="token").name, loaded())
+"""
+    assert ran(code) == ["token", "False"]
