@@ -10,8 +10,6 @@ was written. Then each is renamed over the old file, and only then leftovers go.
 files, which the next run removes: it knows that nobody else is writing, since it holds the lock of the folder.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -20,9 +18,8 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gangform.apis.core import MANAGED_BY
 from gangform.documents.document import text
@@ -54,8 +51,7 @@ _CURES = {
 _AGAIN = "run it again once that is repaired"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(NamedTuple):
     """The part of the output that a run is about: what is outside is neither removed nor called stale."""
 
     clusters: frozenset[str] = frozenset()
@@ -74,8 +70,7 @@ EVERYTHING = Scope()
 """What a run without a selection is about."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a run did; paths are below the output folder."""
 
     written: tuple[str, ...]
@@ -83,8 +78,7 @@ class Outcome:
     unchanged: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(NamedTuple):
     """One file below the output folder that is not what was rendered."""
 
     path: str
@@ -114,8 +108,7 @@ class Difference:
         return "".join(line if line.endswith("\n") else line + end for line in lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Differences:
+class Differences(NamedTuple):
     """How a folder differs from what was rendered."""
 
     stale: tuple[Difference, ...]
@@ -186,7 +179,7 @@ def _survey(files: Sequence[Rendered], root: Path, scope: Scope) -> Differences:
         known = path in produced or not scope.covers(path)
         one = Difference(path=path, kind="leftover")
         if not one.pending and not known:
-            one = replace(one, before=(root / path).read_bytes())
+            one = one._replace(before=(root / path).read_bytes())
         if one.pending or not (known or _foreign(one.before)):
             stale.append(one)
     stale.sort(key=lambda one: one.path)

@@ -42,6 +42,13 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(allow_abbrev=False, **options)
 
+    def format_help(self) -> str:
+        """The help, its description in lines."""
+        from textwrap import fill
+
+        self.description = fill(self.description or "", 80)
+        return super().format_help()
+
     def error(self, message: str) -> NoReturn:
         """Leave with the exit code of a usage error.
 
@@ -91,7 +98,10 @@ def parser(only: str | None = None) -> Parser:
     )
     root.add_argument("--version", action="store_true", help="print the version")
     root.add_argument("--debug", action="store_true", help="show tracebacks")
-    commands = root.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    # The name of the program is what argparse would find, by formatting a usage.
+    commands = root.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", prog=root.prog
+    )
     for name, add in _COMMANDS.items():
         if only in (None, name):
             add(commands)
@@ -101,12 +111,10 @@ def parser(only: str | None = None) -> Parser:
 def _add(
     commands: Any, name: str, where: str, *, help: str, examples: str, description: str = ""
 ) -> Parser:
-    from textwrap import fill
-
     command: Parser = commands.add_parser(
         name,
         help=help,
-        description=fill(description or f"{help[0].upper()}{help[1:]}.", 80),
+        description=description or f"{help[0].upper()}{help[1:]}.",
         epilog=f"examples:\n{examples}",
     )
     command.set_defaults(run=where, parser=command)

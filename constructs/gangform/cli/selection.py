@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gangform.cli.terminal import UsageError
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from gangform.inputs.load import Loaded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(NamedTuple):
     """What a command was asked about."""
 
     loaded: Loaded

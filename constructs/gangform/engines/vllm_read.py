@@ -7,7 +7,6 @@ variable decides is not known.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
@@ -85,6 +84,8 @@ def _unwrapped(tokens: list[str]) -> list[str] | None:
         return None
     # $(NAME) is filled in by the kubelet before the shell sees it; it is no command substitution then.
     marked = _VARIABLE.sub("\ue000\\1\ue001", script)
+    import shlex
+
     lexer = shlex.shlex(marked, posix=True, punctuation_chars=True)
     lexer.commenters = ""
     lexer.whitespace_split = True

@@ -14,7 +14,9 @@ from gangform.findings import Finding
 from gangform.findings import Path as Keys
 from gangform.inputs.cluster import Cluster, Fleet, Library
 from gangform.inputs.files import find_fleet_file, read_file, read_text
+from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.library import library, profile, shipped_folder, shipped_library
+from gangform.inputs.model import ModelProfile
 from gangform.inputs.pieces import Pieces
 from gangform.inputs.references import check_references, select_clusters, select_servings
 from gangform.inputs.spans import LoadError, Spans
@@ -115,6 +117,10 @@ def _validated(pieces: Pieces, head: bool, found: list[Finding]) -> Fleet | None
             return (*lists[str(path[0])][path[1]].path, *path[2:])
         return path
 
+    # What a serving and a pool may hold inline is read from profiles too: built first, it becomes part of the fleet's
+    # schema; built after it, it would be made twice.
+    ModelProfile.model_rebuild()
+    HardwareShape.model_rebuild()
     try:
         return Fleet.model_validate(value, by_alias=True, by_name=False)
     except ValidationError as error:
