@@ -204,6 +204,8 @@ def names(expression: str) -> tuple[str, ...]:
 
 def strange_labels(expression: str) -> Iterator[tuple[str, str]]:
     """Series and label of the matchers that can select nothing."""
+    if not any(name in expression for name in STRANGE_LABELS):
+        return
     for found in _MATCHERS.finditer(_TEXT.sub('""', expression)):
         for label in _LABEL.findall(found[2]):
             if label in STRANGE_LABELS.get(found[1], frozenset()):

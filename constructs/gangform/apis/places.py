@@ -19,7 +19,10 @@ Fills = Sequence[tuple[str, Node]]
 
 def thaw(node: Node) -> Any:
     """A copy whose maps and lists can be changed; leaves are kept as they are."""
-    if isinstance(node, Mapping):
+    kind = node.__class__
+    if kind is str or kind is int or kind is bool:
+        return node
+    if isinstance(node, (dict, Mapping)):
         return {key: thaw(value) for key, value in node.items()}
     if isinstance(node, Sequence) and not isinstance(node, str):
         return [thaw(value) for value in node]

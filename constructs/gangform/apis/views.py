@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from gangform.apis.apps import DeploymentForm
 from gangform.apis.forms import Form, GroupView, PodView
@@ -25,6 +26,8 @@ class Documents:
     def __init__(self, documents: Iterable[Document]) -> None:
         """Index by kind, by key, and the pods of every kind that has a form by their labels."""
         self.all: tuple[Document, ...] = tuple(documents)
+        self.joins: dict[object, Any] = {}
+        """What was joined over all of them, by what joins; filled by rules as they ask."""
         self._by_kind: defaultdict[str, list[Document]] = defaultdict(list)
         self._by_key: dict[Key, Document] = {}
         groups: list[GroupView] = []

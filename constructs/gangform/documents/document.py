@@ -7,7 +7,7 @@ two emitters, and `null` has no meaning we use (`style §1.4`).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Union, cast
+from typing import Any, NamedTuple, Union
 
 from gangform.findings import Path
 
@@ -70,17 +70,21 @@ def key_of(manifest: Manifest) -> Key:
 
 def dig(node: Node | None, *path: str | int) -> Node | None:
     """The value at a path, or `None` where the path ends early or meets something of another type."""
+    here: Any = node
     for part in path:
         # A plain dict first: asking an abstract class takes longer than all the rest.
-        if node.__class__ is dict and isinstance(part, str):
-            node = cast(Manifest, node).get(part)
-        elif isinstance(part, str) and isinstance(node, Mapping):
-            node = node.get(part)
-        elif isinstance(part, int) and isinstance(node, Sequence) and not isinstance(node, str):
-            node = node[part] if -len(node) <= part < len(node) else None
+        if here.__class__ is dict and part.__class__ is str:
+            here = here.get(part)
+        elif here is None:
+            return None
+        elif isinstance(part, str) and isinstance(here, Mapping):
+            here = here.get(part)
+        elif isinstance(part, int) and isinstance(here, Sequence) and not isinstance(here, str):
+            here = here[part] if -len(here) <= part < len(here) else None
         else:
             return None
-    return node
+    found: Node | None = here
+    return found
 
 
 def text(node: Node | None, *path: str | int) -> str:
@@ -98,12 +102,14 @@ def whole(node: Node | None, *path: str | int) -> int | None:
 def mapping(node: Node | None, *path: str | int) -> Manifest:
     """The map at a path; empty where there is none."""
     value = dig(node, *path)
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, (dict, Mapping)) else {}
 
 
 def sequence(node: Node | None, *path: str | int) -> Sequence[Node]:
     """The list at a path; empty where there is none."""
     value = dig(node, *path)
+    if isinstance(value, (list, tuple)):
+        return value
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 

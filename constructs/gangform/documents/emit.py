@@ -214,7 +214,7 @@ def _map(node: Mapping[str, Any], pad: str, lead: str, out: list[str]) -> None:
             kind = type(value)
             if kind is str:
                 out.append(f"{lead}{name}: {_LINES.get(value) or _text(value, inner)}\n")
-            elif isinstance(value, Mapping) and value:
+            elif value and (kind is dict or isinstance(value, Mapping)):
                 out.append(f"{lead}{name}:\n")
                 _map(value, inner, inner, out)
             elif (kind is list or kind is tuple) and value:
@@ -237,7 +237,7 @@ def _list(node: Sequence[Any], pad: str, lead: str, out: list[str]) -> None:
             kind = type(value)
             if kind is str:
                 out.append(f"{lead}- {_LINES.get(value) or _text(value, inner)}\n")
-            elif isinstance(value, Mapping) and value:
+            elif value and (kind is dict or isinstance(value, Mapping)):
                 _map(value, inner, f"{lead}- ", out)
             elif (kind is list or kind is tuple) and value:
                 _list(value, inner, f"{lead}- ", out)

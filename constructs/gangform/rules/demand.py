@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from fractions import Fraction
 
 from gangform.apis import kueue
@@ -93,8 +94,22 @@ def levels(topology: Document) -> list[str]:
     return [text(level, "nodeLabel") for level in sequence(topology.manifest, "spec", "levels")]
 
 
-def group_requests(documents: Documents, group: GroupView) -> dict[str, Fraction]:
-    """What one group asks for: every pod of it."""
+@joined
+def _requests(documents: Documents) -> dict[tuple[int, Path], Mapping[str, Fraction]]:
+    """Filled as groups are asked for."""
+    return {}
+
+
+def group_requests(documents: Documents, group: GroupView) -> Mapping[str, Fraction]:
+    """What one group asks for: every pod of it; reckoned once a set."""
+    known = _requests(documents)
+    key = (id(group.document), group.leader.path)
+    if key not in known:
+        known[key] = _sum(documents, group)
+    return known[key]
+
+
+def _sum(documents: Documents, group: GroupView) -> dict[str, Fraction]:
     total: dict[str, Fraction] = {}
     for pod in group.pods:
         for name, value in asked(documents, pod).items():

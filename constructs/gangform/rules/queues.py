@@ -142,7 +142,7 @@ def quota_below_peak(subject: Document, documents: Documents, context: Context) 
     """The quota holds every set with its surge; an autoscaler's maximum is judged at the autoscaler."""
     waiting = queued(documents).get(subject.key, [])
     for name, (most, path) in quota(subject).items():
-        parts: list[str] = []
+        asked: list[tuple[str, int, int, Fraction]] = []
         need = Fraction(0)
         for group in waiting:
             one = group_requests(documents, group).get(name, Fraction(0))
@@ -150,8 +150,9 @@ def quota_below_peak(subject: Document, documents: Documents, context: Context) 
             surge = peak(group, groups) - groups
             if one and groups:
                 need += one * (groups + surge)
-                parts.append(f"{group.name} ({groups} + {surge}) × {shown(one)}")
+                asked.append((group.name, groups, surge, one))
         if most is not None and need > most:
+            parts = [f"{who} ({of} + {surge}) × {shown(one)}" for who, of, surge, one in asked]
             yield Fault(
                 path=path,
                 what=f"{', '.join(parts)} are {shown(need)} of {name}; the quota is {shown(most)}",

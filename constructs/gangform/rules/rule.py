@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
 
 from gangform.apis.versions import Versions
 from gangform.apis.views import FORMS, Documents
@@ -147,12 +146,13 @@ def rule(
 
 def joined(make: Callable[[Documents], T]) -> Callable[[Documents], T]:
     """Mark a function as a join over all documents: made once for each set of them, then looked up."""
-    made: WeakKeyDictionary[Documents, T] = WeakKeyDictionary()
 
     def look_up(documents: Documents) -> T:
-        if documents not in made:
-            made[documents] = make(documents)
-        return made[documents]
+        made = documents.joins.get(make)
+        if made is None:
+            made = documents.joins[make] = make(documents)
+        joined: T = made
+        return joined
 
     return look_up
 
