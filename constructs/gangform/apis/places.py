@@ -6,7 +6,7 @@ exists, as the defaulting of a structural schema does it; a parent that has a de
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -40,22 +40,19 @@ def parts(path: str) -> tuple[str, ...]:
     return tuple(path.replace("[]", ".[]").replace("{}", ".{}").split("."))
 
 
-def nodes(node: Any, way: Sequence[str]) -> Iterator[Any]:
+def nodes(node: Any, way: Sequence[str]) -> list[Any]:
     """Every value that a way leads to; none where it meets something of another type."""
-    if not way:
-        yield node
-        return
-    part, rest = way[0], way[1:]
-    if part == "[]":
-        if isinstance(node, list):
-            for item in node:
-                yield from nodes(item, rest)
-    elif isinstance(node, dict):
-        if part == "{}":
-            for item in node.values():
-                yield from nodes(item, rest)
-        elif part in node:
-            yield from nodes(node[part], rest)
+    found = [node]
+    for part in way:
+        if part == "[]":
+            found = [item for each in found if isinstance(each, list) for item in each]
+        elif part == "{}":
+            found = [item for each in found if isinstance(each, dict) for item in each.values()]
+        else:
+            found = [each[part] for each in found if isinstance(each, dict) and part in each]
+        if not found:
+            break
+    return found
 
 
 def fill(target: dict[str, Any], fills: Fills) -> None:

@@ -7,6 +7,7 @@ not emitted at all. A release newer than every one we know counts as the newest 
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import cache
 from typing import NamedTuple
 
 
@@ -18,6 +19,7 @@ class Release(NamedTuple):
     patch: int = 0
 
     @classmethod
+    @cache
     def parse(cls, text: str) -> "Release":
         """`"0.10"`, `"1.36.3"` or `"v0.9.0"`; a pre-release or build suffix is dropped.
 
