@@ -183,8 +183,7 @@ def test_a_lost_worker_rebuilds_its_group_under_the_same_workload(packed: Packed
 
 
 @pytest.mark.claim(
-    "The quota that the plan sums up is enough; with one group less one group waits and holds nothing, and which one "
-    "does not follow its index",
+    "The quota that the plan sums up is enough; with one group less exactly one group waits, gated, and holds no GPU",
     "design §4 Admission; plan.cluster quota; rule quota-below-peak; lab E4",
 )
 def test_the_planned_quota_is_enough_and_one_group_less_is_not(

@@ -4,7 +4,8 @@ splits the group: the rules refuse both, and nothing that Kueue would have done 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import pytest
@@ -26,7 +27,7 @@ from tests.cluster.queues import (
     why,
     workloads,
 )
-from tests.cluster.servings import Made, apply, domains, group_of, is_ready, make, serving
+from tests.cluster.servings import apply, domains, group_of, is_ready, make, serving
 from tests.cluster.watch import Watch, watching
 
 from gangform.apis.kueue import (
@@ -73,8 +74,8 @@ SOUND = {
     "unconstrained": alike({UNCONSTRAINED_TOPOLOGY: "true"}),
 }
 REFUSED = {
-    "leader only, with group name": Templates(WHOLE, {}),
-    "worker only, with group name": Templates({}, WHOLE),
+    "leader only with group name": Templates(WHOLE, {}),
+    "worker only with group name": Templates({}, WHOLE),
     "topology on the leader only": Templates(WHOLE, NAME),
     "group name without topology": alike(NAME),
     "group name a number": alike({**RACKED, PODSET_GROUP: "7"}),
@@ -99,6 +100,15 @@ PENDING = {
 """Taken by Kueue, and never started."""
 
 
+LONE = {"one template": RACKED, "one template with group name": WHOLE}
+"""Without a leaderTemplate: one pod set, which a group name has nothing to join to."""
+
+
+def _alone(annotations: Mapping[str, str], manifest: Object) -> None:
+    alike(annotations).write(manifest)
+    del manifest["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
+
+
 @pytest.mark.claim(
     "The rules refuse every combination of topology annotations that Kueue refuses, and none that it takes and obeys",
     "rule topology-annotations-wrong; apis.kueue.annotation_faults; kueue §3; lab E4",
@@ -118,6 +128,10 @@ def test_rules_refuse_what_kueue_refuses(kueue: ControlPlane, saw: Saw) -> None:
         codes, said = both(templates)
         assert WRONG in codes, name
         assert said.startswith("403 ") and PREFIX in said, name
+    for name, joined in LONE.items():
+        changed = altered(made, "LeaderWorkerSet", partial(_alone, joined))
+        codes, said = refusals(changed), answer(kueue, changed.one("LeaderWorkerSet"))
+        assert (WRONG in codes) == said.startswith("403 ") == (PODSET_GROUP in joined), name
     saw(
         f"{len(REFUSED)} refused by both: {', '.join(REFUSED)}; {1 + len(SOUND)} taken by both: as written, "
         f"{', '.join(SOUND)}"
@@ -154,17 +168,44 @@ def test_rules_refuse_what_kueue_takes_and_splits(kueue: ControlPlane, saw: Saw)
     assert not refusals(made)
     set_racks(kueue, *racks)
 
-    def running(names: set[str]) -> Made | object:
+    def running(*names: str) -> Callable[[Watch], bool]:
         def hold(now: Watch) -> bool:
             ready = [pod for pod in now.of("Pod") if is_ready(pod)]
-            return {group_of(pod)[0] for pod in ready} == names and len(ready) == SIZE * len(names)
+            return {group_of(pod)[0] for pod in ready} == {*names} and len(ready) == SIZE * len(
+                names
+            )
 
         return hold
 
     with watching(kueue.api, made.pods, workloads(kueue, made)) as seen:
         apply(kueue, by_hand)
         seen.until(
-            lambda now: running({*SPLIT})(now) and len(waiting(now)) == 2,
+            lambda now: running(*SPLIT)(now) and len(waiting(now)) == 1 + len(PENDING),
             within=90,
-            what="the split groups are ready and others wait",
+            what="what is split is ready, and the others wait",
         )
+        place = set_racks(kueue, *racks, SIZE)
+        seen.until(
+            running("as-written", *SPLIT), within=90, what="what asked rightly has found a rack"
+        )
+        lie = {name: dict(found) for (name, _), found in domains(_placed(seen), place).items()}
+        assert lie.pop("as-written") == {f"r{len(racks)}": SIZE}
+        assert {name for name, found in lie.items() if len(found) > 1} == {*SPLIT}
+        # The rack that was added would have held these too, had they asked for something that exists.
+        stuck = {_owner(one): why(one) for one in waiting(seen)}
+        assert {*stuck} == {*PENDING}
+        assert all("does not contain the requested level" in said for said in stuck.values())
+        assert {group_of(pod)[0] for pod in gated(seen.of("Pod"))} == {*PENDING}
+    saw(
+        f"accepted and split over racks, refused by the rules: {', '.join(SPLIT)}; accepted and gated for good, "
+        f"refused by the rules: {', '.join(PENDING)}; as written: waited for a whole rack, and ran in it"
+    )
+
+
+def _placed(seen: Watch) -> list[Object]:
+    return [pod for pod in seen.of("Pod") if pod["spec"].get("nodeName")]
+
+
+def _owner(workload: Object) -> str:
+    owners = workload["metadata"]["ownerReferences"]
+    return next(str(one["name"]) for one in owners if one["kind"] == "LeaderWorkerSet")
