@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -259,14 +259,12 @@ def test_a_surge_with_nothing_unavailable_hangs(kueue: ControlPlane, saw: Saw) -
     "design §4 Shape; plan.rollout; admission.kueue",
 )
 def test_a_deployment_is_admitted_and_rolls_as_planned(kueue: ControlPlane, saw: Saw) -> None:
-    cluster = racked(kueue.cluster, 2)
-    made = queued(cluster, groups=2, size=1)
+    made = queued(kueue.cluster, groups=2, size=1)
     rollout, gpus_each = made.plan.lead.rollout, made.plan.lead.shape.gpus
     assert made.plan.choice.form.kind == made.one("Deployment")["kind"]
     assert made.cluster.quota[POOL][GPU] == rollout.peak * gpus_each
-    set_racks(kueue, 2)
 
-    def ready(*, turned: bool) -> Any:
+    def ready(*, turned: bool) -> Callable[[Watch], bool]:
         def hold(now: Watch) -> bool:
             pods = now.of("Pod")
             return len(pods) == 2 and all(
@@ -282,7 +280,7 @@ def test_a_deployment_is_admitted_and_rolls_as_planned(kueue: ControlPlane, saw:
         asked = seen.of("Workload")
     assert [[one["count"] for one in each["spec"]["podSets"]] for each in asked] == [[1], [1]]
     with watching(kueue.api, made.pods) as seen:
-        apply(kueue, queued(cluster, groups=2, size=1, **CHANGED))
+        apply(kueue, queued(kueue.cluster, groups=2, size=1, **CHANGED))
         seen.until(ready(turned=True), within=120, what="both pods are new")
     serving_pods, bound, lasting = [], [], []
     for _, objects in seen.replay():
