@@ -49,6 +49,8 @@ def start(site: Site) -> None:
         "controller": {"groupKindConcurrency": {"Pod": 5, f"Workload.{GROUP}": 5}},
         "integrations": {"frameworks": list(FRAMEWORKS)},
     }
+    # A kind is established before discovery names it; the controller looks there once and ends where it is missing.
+    site.wait("kinds of Kueue", lambda: site.api.path(f"{GROUP}/v1beta2", "Workload"))
     metrics = site.folder / ALTERED["kueue"][1].decode()
     metrics.mkdir(parents=True)
     shutil.copy(site.certificates.server, metrics)
