@@ -368,6 +368,22 @@ def test_an_enabled_integration_needs_no_check(
     ]
 
 
+@pytest.mark.parametrize(
+    ("installed", "size", "asked"),
+    [("0.17", 2, True), ("0.17.2", 2, False), ("0.19", 2, False), ("0.17", 1, False)],
+)
+def test_groups_in_domains_need_a_release_that_finds_them(
+    installed: str, size: int, asked: bool, make_cluster: MakeCluster, make_demand: MakeDemand
+) -> None:
+    cluster = make_cluster(**kueue(lws_framework="enabled"), **release(installed))
+    demands = [make_demand(size=size, placement=Placement(RACK, "preferred"))]
+    found = [each for each in Kueue().prerequisites(demands, cluster) if "0.17.2" in each.what]
+    assert bool(found) is asked
+    assert all("without an event" in each.without for each in found)
+    alone = [make_demand(size=size)]
+    assert not any("0.17.2" in each.what for each in Kueue().prerequisites(alone, cluster))
+
+
 ENOUGH = {"cpu": "800", "memory": "12800Gi", "ephemeral-storage": "16000Gi", "nvidia.com/gpu": "64"}
 
 

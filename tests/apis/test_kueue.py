@@ -104,6 +104,19 @@ def test_what_the_releases_differ_in() -> None:
     ] == [False, False, True, False, True, True]
 
 
+def test_requests_of_whole_pods_are_frozen_in_newer_releases_only() -> None:
+    assert kueue.frozen(Release(0, 17)) == kueue.FROZEN
+    assert kueue.frozen(Release(0, 19)) == (*kueue.FROZEN, "resources")
+
+
+def test_until_when_a_free_domain_is_overlooked() -> None:
+    texts = ("0.15", "0.16.6", "0.16.7", "0.17", "0.17.1", "0.17.2", "0.18")
+    found = [kueue.overlooks_domains_until(Release.parse(text)) for text in texts]
+    assert [str(each) for each in found] == [
+        "0.16.7", "0.16.7", "None", "0.17.2", "0.17.2", "None", "None"
+    ]  # fmt: skip
+
+
 def test_the_longest_workload_name_is_a_label_value() -> None:
     name = "x" * (kueue.longest_name(Release(0, 17), highest_index=10) or 0)
     assert len(f"leaderworkerset-{name}-10-abcde") == 63

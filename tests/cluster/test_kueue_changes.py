@@ -70,10 +70,7 @@ FROZEN: Mapping[str, Change] = MappingProxyType(
         "resources": lambda spec: spec.update(resources={"requests": {"cpu": "150"}}),
     }
 )
-"""A change of each field of `apis.kueue.FROZEN`, in a pod spec."""
-
-LATER = frozenset({"resources"})
-"""Frozen in newer releases only: 0.17.0 does not look at requests of whole pods."""
+"""A change of each field that some release freezes, in a pod spec."""
 
 
 def in_template(role: str, change: Change) -> Change:
@@ -169,7 +166,10 @@ def living(kueue_plane: ControlPlane) -> Iterator[Made]:
 def test_what_is_called_frozen_is_refused_and_nothing_else(
     living: Made, kueue_plane: ControlPlane, saw: Saw
 ) -> None:
-    assert {*FROZEN} == {*facts.FROZEN}
+    release = living.cluster.cluster.versions.releases.kueue
+    assert release is not None
+    frozen = {*facts.frozen(release)}
+    assert {*FROZEN} == {*facts.FROZEN, facts.POD_RESOURCES}
 
     def said(change: Change) -> str:
         changed = altered(living, "LeaderWorkerSet", change)
@@ -184,15 +184,14 @@ def test_what_is_called_frozen_is_refused_and_nothing_else(
                 assert text.startswith("403 ") and f"{role}Template.spec." in text, text
                 assert path.partition("[")[0] in text and "field is immutable" in text, text
                 refused.add((path, role))
-    assert refused == {(path, role) for path in {*FROZEN} - LATER for role in ROLES}
+    assert refused == {(path, role) for path in frozen for role in ROLES}
     for name, change in SHAPE.items():
         assert said(change).startswith("403 "), name
     for name, change in FREE.items():
         assert said(change) == "", name
     saw(
         f"refused in either template: {', '.join(sorted({path for path, _ in refused}))}; refused: "
-        f"{', '.join(SHAPE)}; taken: {', '.join(FREE)}; taken at 0.17.0 although called frozen: "
-        f"{', '.join(sorted(LATER))}"
+        f"{', '.join(SHAPE)}; taken: {', '.join([*FREE, *sorted({*FROZEN} - frozen)])}"
     )
 
 

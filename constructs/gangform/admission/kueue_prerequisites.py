@@ -10,6 +10,7 @@ from gangform.apis import kueue as api
 from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
 
+CONTROLLER = "kubectl -n kueue-system get deployment kueue-controller-manager"
 CONFIGURATION = "kubectl -n kueue-system get configmap kueue-manager-config -o yaml"
 
 
@@ -44,6 +45,14 @@ def shared_prerequisites(demands: Sequence[Demand], cluster: Cluster) -> Iterato
             what="Kueue's configuration lists deployment and pod under integrations.frameworks",
             check=CONFIGURATION,
             without="replicas of one pod start at once, outside every quota",
+        )
+    release = cluster.versions.releases.kueue
+    mended = None if release is None else api.overlooks_domains_until(release)
+    if mended and any(demand.size > 1 and demand.placement for demand in demands):
+        yield Prerequisite(
+            what=f"Kueue is at least {mended}",
+            check=f"{CONTROLLER} -o jsonpath='{{.spec.template.spec.containers[*].image}}'",
+            without="a group waits for ever, without an event, beside a domain with room for all but one of its pods",
         )
     pools = {demand.pool: demand for demand in sorted(demands, key=_by_pool)}
     for demand in pools.values():

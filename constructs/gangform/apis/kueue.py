@@ -103,10 +103,29 @@ FROZEN: tuple[str, ...] = (
     "topologySpreadConstraints",
     "overhead",
     "resourceClaims",
-    "resources",
 )
 """Fields of both pod specs that a managed LeaderWorkerSet may not change while it lives, beside the number and the
-order of containers and the presence of a leaderTemplate (`kueue §2.4`, `lab E4`). `priorityClassName` is free."""
+order of containers and the presence of a leaderTemplate (`kueue §2.4`, `lab E4`). `priorityClassName` is free; the
+label that names a WorkloadPriorityClass cannot be added to a set that runs (seen at 0.17.0)."""
+
+POD_RESOURCES: str = "resources"
+"""Requests of the whole pod: frozen too where `frozen` says so."""
+
+
+def frozen(release: Release) -> tuple[str, ...]:
+    """`FROZEN`, and what a release adds: pod-level `resources` from 0.19 (read at 0.19.2; taken at 0.17.0)."""
+    return (*FROZEN, POD_RESOURCES) if release >= Release(0, 19) else FROZEN
+
+
+def overlooks_domains_until(release: Release) -> Release | None:
+    """The release that admits a group also where some domain has room for all but one of its pods; `None` from there on.
+
+    Before it Kueue takes such a domain for one that fits and prefers it, fails to place the leader, and tries again for
+    ever: the Workload has no condition and there is no event, while whole domains are free. Mended in 0.16.7, 0.17.2
+    and 0.18 (kubernetes-sigs/kueue#10778); seen at 0.17.0 with `required` and with `preferred`.
+    """
+    mended = Release(0, 17, 2) if release >= Release(0, 17) else Release(0, 16, 7)
+    return mended if release < mended else None
 
 
 def size_is_frozen(release: Release) -> bool:
