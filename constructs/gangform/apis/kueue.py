@@ -118,7 +118,7 @@ def frozen(release: Release) -> tuple[str, ...]:
 
 
 def overlooks_domains_until(release: Release) -> Release | None:
-    """The release that admits a group also where some domain has room for all but one of its pods; `None` from there on.
+    """The release from which a domain with room for all but one pod of a group does not block it; `None` from there on.
 
     Before it Kueue takes such a domain for one that fits and prefers it, fails to place the leader, and tries again for
     ever: the Workload has no condition and there is no event, while whole domains are free. Mended in 0.16.7, 0.17.2
