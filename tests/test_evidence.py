@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.cluster.evidence import PAGE, page, tested_by, written
+from tests.cluster.evidence import PAGE, page, shown_by, written
 
 ROOT = Path(__file__).parent.parent
 
@@ -27,7 +27,7 @@ def claims() -> Iterator[tuple[str, str]]:
 
 def test_every_claim_has_its_row_and_every_row_its_test() -> None:
     known = dict(claims())
-    rows = {tested_by(row).partition("[")[0]: row for row in written()}
+    rows = {shown_by(row).partition("[")[0]: row for row in written()}
     assert known
     assert rows.keys() == known.keys()
     for test, claim in known.items():

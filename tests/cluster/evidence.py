@@ -116,14 +116,14 @@ def written() -> list[str]:
     return [each for each in shown.splitlines() if each.startswith("| ") and "`tests/" in each]
 
 
-def tested_by(row: str) -> str:
+def shown_by(row: str) -> str:
     """The id of the test of a row of the page."""
     return next(part for part in row.split("`") if part.startswith("tests/"))
 
 
 def page(lines: Sequence[str]) -> str:
     """The page with these rows, in the order of their tests."""
-    shown = "".join(f"{each}\n" for each in sorted(lines, key=tested_by))
+    shown = "".join(f"{each}\n" for each in sorted(lines, key=shown_by))
     rest = "".join(f"| {_cell(one.claim)} | {_cell(one.why)} |\n" for one in UNPROVEN)
     built = sorted({version(program.module) for program in PROGRAMS})
     ran = "".join("| {} | {} |\n".format(*each.split()) for each in built)
@@ -133,7 +133,7 @@ def page(lines: Sequence[str]) -> str:
 def write(rows: Sequence[Row]) -> None:
     """Put these rows into the page, in the place of what their tests saw before."""
     new = {row.test: line(row) for row in rows if row.seen}
-    kept = {tested_by(each): each for each in written()}
+    kept = {shown_by(each): each for each in written()}
     PAGE.write_text(page([*(kept | new).values()]), encoding="utf-8")
 
 
