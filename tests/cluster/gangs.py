@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 
 from tests.cluster.api import Object
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.servings import GROUP_INDEX, group_of
 from tests.cluster.watch import NotSeen, Watch
 
@@ -57,3 +58,11 @@ def lasts(
         if (current := fact(now)) != value:
             value, since = current, time.monotonic()
     return value
+
+
+def racks(plane: ControlPlane, level: str) -> dict[str, str]:
+    """The domain of each node at a level."""
+    return {
+        node["metadata"]["name"]: node["metadata"]["labels"][level]
+        for node in plane.api.list("/api/v1/nodes")
+    }
