@@ -396,7 +396,6 @@ EDGE: tuple[Taken, ...] = (
     Taken(
         SET, {"P>tolerations": [{"operator": "Exists"}, {"key": "a", "effect": "PreferNoSchedule"}]}
     ),
-    Taken(SET, {"P>tolerations": [{"key": "a", "operator": "Lt", "value": "1"}]}),
     Taken(SET, {"M>labels>x": LONG, f"M>labels>{'e.' * 126}e/{LONG}": ""}),
     Taken(SET, {"M>annotations": {"a": "x" * 262_143}}),
     Taken(SET, {"G>subGroupPolicy": {"subGroupSize": 4}}),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.cluster.api import ApiError, Object
@@ -272,7 +273,7 @@ def gated(now: Watch) -> tuple[int, int]:
     "plan.identity longest_name; kueue §2.3; lab E4",
 )
 def test_names_at_the_bound_under_kueue(kueue: ControlPlane, saw: Saw) -> None:
-    asked = {"groups": 2, "admission": {"backend": "kueue", "queue": "serving"}}
+    asked: dict[str, Any] = {"groups": 2, "admission": {"backend": "kueue", "queue": "serving"}}
     bound = named(kueue, "n", **asked).plan.lead.identity.longest_name
     longest, longer = "n" * bound, "n" * (bound + 1)
     with pytest.raises(InputError) as refused:
