@@ -122,7 +122,7 @@ def _pods(plane: ControlPlane, made: Made) -> list[Object]:
 
 
 def _has(pod: Object, labels: Mapping[str, str]) -> bool:
-    return labels.items() <= pod["metadata"]["labels"].items()
+    return all(pod["metadata"]["labels"].get(key) == value for key, value in labels.items())
 
 
 def _waiting_rooms(plane: ControlPlane, made: Made) -> list[str]:
