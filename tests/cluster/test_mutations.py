@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 import yaml
+from tests.cluster.alteration import Changes, altered
 from tests.cluster.checks import (
     all_groups_run,
     budgets_answer_as_planned,
@@ -21,7 +22,7 @@ from tests.cluster.checks import (
 from tests.cluster.conftest import Planes
 from tests.cluster.control_plane import KUEUE, PLAIN, PODGROUP, ControlPlane, Flavour
 from tests.cluster.evidence import Saw
-from tests.cluster.refusals import RACK, REQUIRED, Changes, altered, annotated
+from tests.cluster.refusals import RACK, REQUIRED, annotated
 from tests.cluster.servings import GPU, GROUP_INDEX, WORKER_INDEX, Made, apply, make, serving
 from tests.cluster.test_podgroups import nodes
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.cluster.alteration import Refused, Taken, altered
 from tests.cluster.api import ApiError, Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw
@@ -27,9 +28,6 @@ from tests.cluster.refusals import (
     REFUSED,
     SET,
     VOLCANO,
-    Refused,
-    Taken,
-    altered,
 )
 from tests.cluster.servings import Made, apply, group_of, make, ready_groups, serving
 from tests.cluster.test_acceptance import stateful_sets

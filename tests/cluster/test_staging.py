@@ -187,7 +187,7 @@ def test_applied_together_all_groups_go_down(plane: ControlPlane, saw: Saw) -> N
     with watching(plane.api, made.pods) as seen:
         old = revisions(seen.of("Pod"))
         apply(plane, made)
-        # Whether all come back is chance: a leader that is bound while its old workers still count may lose their nodes.
+        # Whether all come back is chance: a leader bound while its old workers still count may lose their nodes.
         seen.until(
             lambda now: not revisions(now.of("Pod")) & old, within=120, what="all old pods are gone"
         )
