@@ -87,7 +87,7 @@ def all_groups_run(plane: ControlPlane, made: Made) -> None:
             what="every group runs or waits",
         )
         # A group also waits for a moment while others are looked at.
-        found = wanted if ready(seen) == wanted else lasts(seen, ready)
+        found = wanted if ready(seen) == wanted else lasts(seen, ready, seconds=3)
     assert found == wanted, f"{found} of {wanted} groups run"
 
 
@@ -104,7 +104,7 @@ def groups_are_whole_in_one_domain(plane: ControlPlane, made: Made) -> None:
 
     with watching(plane.api, made.pods, *_waiting_rooms(plane, made)) as seen:
         seen.until(lambda now: len(now.of("Pod")) == groups * size, within=60, what="the pods")
-        lasts(seen, placed, seconds=5)
+        lasts(seen, placed, seconds=3)
         pods = [pod for pod in seen.of("Pod") if pod["spec"].get("nodeName")]
     numbers = bound(pods)
     for group, number in sorted(numbers.items()):

@@ -42,7 +42,7 @@ def waits(now: Watch) -> bool:
 
 
 def lasts(
-    now: Watch, fact: Callable[[Watch], Hashable], *, seconds: float = 6, within: float = 60
+    now: Watch, fact: Callable[[Watch], Hashable], *, seconds: float = 5, within: float = 60
 ) -> Hashable:
     """A fact that has been the same for some seconds: what does not happen is shown by nothing happening.
 

@@ -131,13 +131,6 @@ MUTATIONS = (
         groups_are_whole_in_one_domain,
     ),
     Mutation(
-        "a PodGroup without its topology",
-        PODGROUP,
-        "PodGroup",
-        {"spec>networkTopology": ...},
-        groups_are_whole_in_one_domain,
-    ),
-    Mutation(
         "the PodGroup's name on the leader only",
         PODGROUP,
         "LeaderWorkerSet",

@@ -5,7 +5,7 @@ The documents are gangform's own, with one field altered (`refusals.py`). Nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from tests.cluster.refusals import (
     SET,
     VOLCANO,
 )
-from tests.cluster.servings import Made, apply, group_of, make, ready_groups, serving
+from tests.cluster.servings import Made, apply, group_of, is_ready, make, ready_groups, serving
 from tests.cluster.test_acceptance import stateful_sets
 from tests.cluster.watch import Watch, watching
 
@@ -67,11 +67,19 @@ def bundle(plane: ControlPlane) -> Made:
     }
     made = make(cluster, one[plane.flavour.name])
     plane.namespace(made.plan.namespace)
-    if plane.flavour.volcano:
-        # A PodGroup is refused before its queue is open.
-        queue = plane.api.path_of(plane.api.apply(made.one("Queue")).object)
-        plane.site.wait("the queue", lambda: plane.api.get(queue)["status"]["state"] == "Open")
     return made
+
+
+@pytest.fixture(scope="module")
+def opened(podgroup_plane: ControlPlane) -> Iterator[None]:
+    """The queue of the bundle: before it is open a PodGroup is refused."""
+    queue = bundle(podgroup_plane).one("Queue")
+    path = podgroup_plane.api.path_of(podgroup_plane.api.apply(queue).object)
+    podgroup_plane.site.wait(
+        "the queue", lambda: podgroup_plane.api.get(path)["status"]["state"] == "Open"
+    )
+    yield
+    podgroup_plane.reset()
 
 
 REFUSALS = {*REFUSED, *KUEUE, *VOLCANO, "pod-would-be-refused"}
@@ -135,6 +143,7 @@ def test_kueue_refuses(kueue_plane: ControlPlane, saw: Saw, code: str) -> None:
 
 @pytest.mark.claim(REFUSES, "rules.gangs; volcano §1–§3; lab E8")
 @pytest.mark.parametrize("code", [*VOLCANO])
+@pytest.mark.usefixtures("opened")
 def test_volcano_refuses(podgroup_plane: ControlPlane, saw: Saw, code: str) -> None:
     refuses(podgroup_plane, saw, code, VOLCANO[code])
 
@@ -180,6 +189,7 @@ def test_kueue_takes_what_is_at_the_edge(kueue_plane: ControlPlane, saw: Saw) ->
 
 
 @pytest.mark.claim(TAKES, "rules.gangs; volcano §1–§3")
+@pytest.mark.usefixtures("opened")
 def test_volcano_takes_what_is_at_the_edge(podgroup_plane: ControlPlane, saw: Saw) -> None:
     takes(podgroup_plane, saw, EDGE_VOLCANO)
 
@@ -205,6 +215,7 @@ def test_kueue_says_nothing(kueue_plane: ControlPlane, saw: Saw) -> None:
 
 
 @pytest.mark.claim(ALONE_CLAIM, "rules.gangs; volcano §1, §3; lab E8")
+@pytest.mark.usefixtures("opened")
 def test_volcano_says_nothing(podgroup_plane: ControlPlane, saw: Saw) -> None:
     alone(podgroup_plane, saw, ALONE_VOLCANO)
 
@@ -212,10 +223,11 @@ def test_volcano_says_nothing(podgroup_plane: ControlPlane, saw: Saw) -> None:
 # ── names ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def renamed(made: Made, name: str) -> Made:
+def renamed(made: Made, name: str, *, old: str) -> Made:
     """The same files with a longer name, which gangform would refuse."""
-    old = made.plan.name.encode()
-    files = {file: content.replace(old, name.encode()) for file, content in made.files.items()}
+    files = {
+        file: content.replace(old.encode(), name.encode()) for file, content in made.files.items()
+    }
     return replace(made, files=files)
 
 
@@ -238,7 +250,7 @@ def test_names_at_the_bound(plain: ControlPlane, saw: Saw) -> None:
     with watching(plain.api, made.pods) as seen:
         apply(plain, made)
         seen.until(ready_groups(4, size=2), within=60, what="all groups run")
-        apply(plain, renamed(made, longer))
+        apply(plain, renamed(made, longer, old=longest))
 
         def lone(name: object) -> list[int]:
             pods = [group_of(pod) for pod in seen.of("Pod")]
@@ -260,32 +272,36 @@ def test_names_at_the_bound(plain: ControlPlane, saw: Saw) -> None:
     )
 
 
-def gated(now: Watch) -> tuple[int, int]:
-    """How many pods there are, and how many of them may not be scheduled."""
-    pods = now.of("Pod")
-    return len(pods), sum(bool(pod["spec"].get("schedulingGates")) for pod in pods)
-
-
 @pytest.mark.claim(
     "Under Kueue a set with the longest name that gangform takes is admitted; with one letter more its pods stay gated",
     "plan.identity longest_name; kueue §2.3; lab E4",
 )
 def test_names_at_the_bound_under_kueue(kueue: ControlPlane, saw: Saw) -> None:
-    asked: dict[str, Any] = {"groups": 2, "admission": {"backend": "kueue", "queue": "serving"}}
+    asked: dict[str, Any] = {"groups": 1, "admission": {"backend": "kueue", "queue": "serving"}}
     bound = named(kueue, "n", **asked).plan.lead.identity.longest_name
-    longest, longer = "n" * bound, "n" * (bound + 1)
+    longest, longer = "n" * bound, "m" * (bound + 1)
     with pytest.raises(InputError) as refused:
         named(kueue, longer, **asked)
     assert [each.code.id for each in refused.value.findings] == ["name-too-long"]
-    made = named(kueue, longest, **asked)
-    with watching(kueue.api, made.pods) as seen:
-        apply(kueue, made)
-        seen.until(ready_groups(2, size=2), within=60, what="all groups are admitted")
-        kueue.api.delete(kueue.api.path_of(made.one(SET)), foreground=True)
-        seen.until(lambda now: not now.of("Pod"), within=60, what="the set is gone")
-        apply(kueue, renamed(made, longer))
-        seen.until(lambda now: len(now.of("Pod")) == 4, within=60, what="pods")
-        assert lasts(seen, gated) == (4, 4)
+    # The quota holds both; the second is renamed.
+    both = make(
+        kueue.cluster, *(serving(name=name, size=2, **asked) for name in (longest, longer[1:]))
+    )
+
+    def of(name: str, now: Watch) -> list[Object]:
+        return [pod for pod in now.of("Pod") if group_of(pod)[0] == name]
+
+    def gated(now: Watch) -> tuple[bool, ...]:
+        return tuple(bool(pod["spec"].get("schedulingGates")) for pod in of(longer, now))
+
+    with watching(kueue.api, both.pods) as seen:
+        apply(kueue, renamed(both, longer, old=longer[1:]))
+        seen.until(
+            lambda now: all(map(is_ready, of(longest, now))) and len(of(longest, now)) == 2,
+            within=60,
+            what="the group of the shorter name runs",
+        )
+        assert lasts(seen, gated) == (True, True)
     saw(
-        f"{bound} characters: 2 of 2 groups run; {bound + 1}: refused as name-too-long; applied, every pod stays gated"
+        f"{bound} characters: the group runs; {bound + 1}: refused as name-too-long; applied, its pods stay gated"
     )

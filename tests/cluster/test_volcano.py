@@ -57,55 +57,35 @@ def revisions(now: Watch) -> set[str]:
 
 
 @pytest.mark.claim(
-    "Under LWS's provider every group has a PodGroup of its whole size, requests and queue, and one that does not fit "
-    "holds nothing while others serve",
-    "admission.volcano; plan.demands; lab E8",
+    "Under LWS's provider a group that does not fit holds no GPU while others serve, at the start and as the surge "
+    "of a rollout that ends once it fits",
+    "admission.volcano; plan.demands; plan.rollout; lab E8",
 )
 def test_a_group_that_does_not_fit_holds_nothing(volcano: ControlPlane, saw: Saw) -> None:
-    made = make(volcano.cluster, one(groups=3))
-    demand = made.plan.demands[0]
-    volcano.set_nodes(volcano.own_nodes[: 3 * SIZE - 1])
+    groups = 2
+    made = make(volcano.cluster, one(groups=groups))
+    rollout, gpus = made.plan.lead.rollout, made.plan.lead.shape.gpus
+    assert (rollout.max_surge, rollout.max_unavailable) == (1, 0)
+    volcano.set_nodes(volcano.own_nodes[: groups * SIZE - 1])
     with watching(volcano.api, made.pods, pod_groups(made)) as seen:
         apply(volcano, made)
         seen.until(
-            lambda now: count(now.of("Pod"), size=SIZE).ready == 2 and waits(now),
+            lambda now: count(now.of("Pod"), size=SIZE).ready == groups - 1 and waits(now),
             within=60,
-            what="two groups serve and one waits",
+            what="one group serves and one waits",
         )
-        assert lasts(seen, bound_pods) == (0, SIZE, SIZE)
+        assert lasts(seen, bound_pods) == (0, SIZE)
         waiting = next(group for group, nodes in bound(seen.of("Pod")).items() if not nodes)
         assert not any(
             event.object["spec"].get("nodeName")
             for event in list(seen.events)
             if event.place.kind == "Pod" and group_of(event.object) == waiting
         )
-        volcano.set_nodes(volcano.own_nodes[: 3 * SIZE])
-        seen.until(ready_groups(3, size=SIZE), within=60, what="the third group runs too")
-    groups = {each["metadata"]["name"]: each["spec"] for each in seen.of("PodGroup")}
-    (revision,) = revisions(seen)
-    assert set(groups) == {api.group_name(demand.workload, index, revision) for index in range(3)}
-    for spec in groups.values():
-        assert spec["minMember"] == api.gang_size(demand.size, leader_ready=False) == SIZE
-        assert spec["minResources"] == demand.group.spelled()
-        assert spec["queue"] == demand.queue
-    saw("3 PodGroups with minMember 2, and one node short 2, 2 and 0 of 2 pods bound")
-    saw("with that node 3 of 3 groups serve")
-
-
-@pytest.mark.claim(
-    "A rollout whose surge group does not fit holds no GPU for it, serves from all groups, and ends once it fits",
-    "plan.rollout; design §4 Rollout; lab E8",
-)
-def test_a_rollout_that_does_not_fit_waits_and_ends(volcano: ControlPlane, saw: Saw) -> None:
-    groups = 3
-    made = make(volcano.cluster, one(groups=groups))
-    rollout, gpus = made.plan.lead.rollout, made.plan.lead.shape.gpus
-    assert (rollout.max_surge, rollout.max_unavailable) == (1, 0)
-    volcano.set_nodes(volcano.own_nodes[: rollout.peak * SIZE - 1])
-    with watching(volcano.api, made.pods, pod_groups(made)) as seen:
-        apply(volcano, made)
-        seen.until(ready_groups(groups, size=SIZE), within=60, what="all groups serve")
+        # Two more: all groups fit, and half of a surge group.
+        volcano.set_nodes(volcano.own_nodes[: rollout.peak * SIZE - 1])
+        seen.until(ready_groups(groups, size=SIZE), within=60, what="the waiting group runs too")
     old = revisions(seen)
+    as_planned(made, seen, groups)
     with watching(volcano.api, made.pods, pod_groups(made)) as seen:
         apply(volcano, make(volcano.cluster, one(groups=groups, pods=NEXT)))
         seen.until(
@@ -119,17 +99,29 @@ def test_a_rollout_that_does_not_fit_waits_and_ends(volcano: ControlPlane, saw: 
         assert stalled.bound == groups * gpus
         volcano.set_nodes(volcano.own_nodes)
         seen.until(rolled(groups, old), within=120, what="all groups are of the next revision")
+    as_planned(made, seen, groups)
     counted = list(counts(seen, size=SIZE))
     assert max(each.bound for each in counted) == rollout.peak * gpus
     assert min(each.ready for each in counted) == rollout.floor == groups
-    (revision,) = revisions(seen)
-    left = {api.group_name(made.plan.name, index, revision) for index in range(groups)}
-    assert {each["metadata"]["name"] for each in seen.of("PodGroup")} == left
+    saw("one node short at the start: 2 and 0 of 2 pods bound; with it all groups serve")
+    saw(f"one node short in a rollout: {stalled.requested} GPUs requested, {stalled.bound} bound")
     saw(
-        f"one node short: {stalled.requested} GPUs requested, {stalled.bound} bound, 0 by the surge group; "
-        f"with that node the rollout ends, {rollout.floor} of {groups} groups serving at least and "
-        f"{rollout.peak * gpus} GPUs bound at most; a PodGroup a group is left"
+        f"with it the rollout ends, {rollout.floor} of {groups} groups serving at least and {rollout.peak * gpus} GPUs "
+        "bound at most; before and after it a PodGroup a group, with minMember 2"
     )
+
+
+def as_planned(made: Made, seen: Watch, groups: int) -> None:
+    """Each group has one PodGroup, of its revision, whole size, requests and queue."""
+    demand = made.plan.demands[0]
+    live = {each["metadata"]["name"]: each["spec"] for each in seen.of("PodGroup")}
+    (revision,) = revisions(seen)
+    names = {api.group_name(demand.workload, index, revision) for index in range(groups)}
+    assert set(live) == names
+    for spec in live.values():
+        assert spec["minMember"] == api.gang_size(demand.size, leader_ready=False) == SIZE
+        assert spec["minResources"] == demand.group.spelled()
+        assert spec["queue"] == demand.queue
 
 
 @pytest.mark.claim(
