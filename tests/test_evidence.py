@@ -5,8 +5,8 @@ What was seen is compared where control planes run; here only that the page and 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from tests.cluster.evidence import PAGE, page, shown_by, written
@@ -17,12 +17,10 @@ ROOT = Path(__file__).parent.parent
 def claims() -> Iterator[tuple[str, str]]:
     """The id of every test that claims something, without parameters, and its claim."""
     for path in sorted((ROOT / "tests" / "cluster").glob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            for mark in getattr(node, "decorator_list", ()):
-                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.claim":
-                    assert isinstance(node, ast.FunctionDef)
-                    claim = ast.literal_eval(mark.args[0])
-                    yield f"{path.relative_to(ROOT).as_posix()}::{node.name}", claim
+        for name, thing in vars(import_module(f"tests.cluster.{path.stem}")).items():
+            for mark in getattr(thing, "pytestmark", ()):
+                if name.startswith("test_") and mark.name == "claim":
+                    yield f"{path.relative_to(ROOT).as_posix()}::{name}", mark.args[0]
 
 
 def test_every_claim_has_its_row_and_every_row_its_test() -> None:

@@ -177,7 +177,8 @@ def test_a_preferred_level_is_said(
 ) -> None:
     stamp = VolcanoPodGroup().stamp(make_demand(placement=PREFERRED), make_cluster(**declared))
     assert stamp.remarks[0].startswith("Groups are separate objects")
-    assert stamp.remarks[1].startswith(said)
+    assert "a group that waits" in stamp.remarks[1]
+    assert stamp.remarks[2].startswith(said)
 
 
 def test_queues_and_hyper_nodes_are_those_of_the_other_backend(

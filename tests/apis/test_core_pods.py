@@ -138,8 +138,8 @@ def test_the_pod_api_refuses_a_container(container: str, said: str) -> None:
             "securityContext.fsGroup: fsGroup `-1` is no whole number from 0 to 2147483647",
         ),
         (
-            "{containers: [{name: a, image: b}], terminationGracePeriodSeconds: -1}",
-            "terminationGracePeriodSeconds: -1 is negative",
+            "{containers: [{name: a, image: b}], tolerations: [{key: a, operator: Gt, value: '1'}]}",
+            "tolerations[0].operator: operator `Gt` is not supported",
         ),
         (
             "{containers: [{name: a, image: b}], volumes: [{name: v}, {name: v}]}",

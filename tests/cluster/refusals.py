@@ -97,6 +97,7 @@ PODS: tuple[Refused, ...] = (
     ),
     pods({"P>tolerations": [{"operator": "Equal"}]}, "operator must be Exists when `key` is empty"),
     pods({"P>tolerations": [{"key": "a", "operator": "In"}]}, 'Unsupported value: "In"'),
+    pods({"P>tolerations": [{"key": "a", "operator": "Gt", "value": "1"}]}, "Gt"),
     pods(
         {"P>tolerations": [{"key": "a", "operator": "Exists", "value": "b"}]}, "value must be empty"
     ),
@@ -306,8 +307,6 @@ ALONE: Mapping[str, tuple[Taken, ...]] = {
         Taken(SET, {"M>labels>leaderworkerset.sigs.k8s.io/worker-index": "0"}),
     ),
     "name-exceeds-bound": (Taken(SET, {"metadata>name": "x" * 51}),),
-    # The server takes a negative period for one second.
-    "pod-would-be-refused": (Taken(SET, {"P>terminationGracePeriodSeconds": -1}),),
 }
 ALONE_KUEUE: Mapping[str, tuple[Taken, ...]] = {
     "queue-admits-nobody": (Taken(QUEUE, {"spec>namespaceSelector": ...}),),
@@ -339,6 +338,8 @@ EDGE: tuple[Taken, ...] = (
         SET, {"C>readinessProbe>periodSeconds": 0, "C>readinessProbe>tcpSocket": {"port": 65535}}
     ),
     Taken(SET, {"P>terminationGracePeriodSeconds": 0}),
+    # Taken for one second.
+    Taken(SET, {"P>terminationGracePeriodSeconds": -1}),
     Taken(
         SET, {"P>tolerations": [{"operator": "Exists"}, {"key": "a", "effect": "PreferNoSchedule"}]}
     ),

@@ -62,7 +62,11 @@ NO_HOST_TIER = declare(
     "volcano §2.1",
 )
 
-APART = "Groups are separate objects: a change in Git reaches all of them at once, so apply it group by group"
+APART = (
+    "Groups are separate objects: a change in Git reaches all of them at once, so apply it group by group; all at once "
+    "a group may hang with its leader alone, while others take the rest of its domain"
+)
+LOSES_PLACE = "A group that is rebuilt frees its nodes for a moment, and a group that waits for such nodes takes them"
 WAVES = (
     "Groups are separate objects, each in a sync wave of its own: a change reaches a group once the one before it is "
     "healthy"
@@ -215,6 +219,8 @@ def _network_topology(demand: Demand, cluster: Cluster) -> Manifest:
 
 def _remarks(demand: Demand, cluster: Cluster) -> Iterator[str]:
     yield WAVES if cluster.gitops == "argocd" else APART
+    if demand.size > 1:
+        yield LOSES_PLACE
     placement = demand.placement
     if placement is not None and placement.mode == "preferred" and demand.size > 1:
         plugins = cluster.volcano.plugins

@@ -277,7 +277,8 @@ def check(
         yield Finding(
             code=NOT_STAGED,
             at=here,
-            what=f"{names} are {replicas} sets: applied together, a change takes all groups down at once",
+            what=f"{names} are {replicas} sets: applied together, a change takes all groups down at once, "
+            "and one may hang with its leader alone",
             fix="apply one set after another, or use `gitops: argocd`, which gives each a wave; after each set run "
             + " && ".join(
                 f"`{command}`" for command in waits_for(serving, f"{serving.name}-0", lws)
