@@ -1,0 +1,105 @@
+"""Several servings side by side, each in a namespace of its own: together they take the time of the slowest.
+
+made = make(cluster, each("surge", groups=3, rollout={"spare_groups": 1}), each("in-place", groups=3))
+with watching_each(plain, made) as seen:
+    apply(plain, made)
+    settle(seen, made)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from tests.cluster.api import Object
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.nodes import nodes_of
+from tests.cluster.servings import Made, ready_groups, serving
+from tests.cluster.watch import Watch, watching
+
+from gangform.inputs.cluster import Cluster, Library, Pool
+from gangform.inputs.serving import Serving
+from gangform.plan.serving import ServingPlan
+
+POOL = "example.com/pool"
+"""Label that tells the pools of a test from each other."""
+POLICY = "policy/v1"
+
+
+def each(name: str, **fields: Any) -> Serving:
+    """A serving in a namespace that is called as it is."""
+    return serving(name=name, namespace=name, **fields)
+
+
+def with_pools(plane: ControlPlane, **nodes: int | None) -> Cluster:
+    """The plane's cluster with these pools of its own shape; `None`: nobody says how many nodes."""
+    (shape,) = {pool.hardware for pool in plane.cluster.pools.values()}
+    pools = {
+        name: Pool(hardware=shape, nodes=count, node_labels={POOL: name})
+        for name, count in nodes.items()
+    }
+    return plane.cluster.model_copy(update={"pools": pools})
+
+
+def put_nodes(plane: ControlPlane, cluster: Cluster) -> None:
+    """Have the nodes of a cluster's pools, and no others."""
+    plane.set_nodes(nodes_of(cluster, Library.shipped()))
+
+
+@contextmanager
+def watching_each(plane: ControlPlane, made: Made) -> Iterator[dict[str, Watch]]:
+    """A watch of the pods of each serving, by its name."""
+    with ExitStack() as stack:
+        yield {
+            plan.name: stack.enter_context(
+                watching(plane.api, f"/api/v1/namespaces/{plan.namespace}/pods")
+            )
+            for plan in made.cluster.servings
+        }
+
+
+def settle(seen: Mapping[str, Watch], made: Made, *, within: float = 120) -> None:
+    """Wait until every serving has the groups it asked for, and no others."""
+    for plan in made.cluster.servings:
+        groups, size = plan.serving.lowest_groups, plan.lead.shape.size
+        what = f"{groups} groups of {plan.name} are ready"
+        seen[plan.name].until(ready_groups(groups, size=size), within=within, what=what)
+
+
+def quiet(seen: Mapping[str, Watch], *, seconds: float, within: float = 120) -> None:
+    """Wait until nothing has happened to any pod for so long."""
+
+    def still(now: Watch) -> bool:
+        return time.monotonic() - now.began - now.events[-1].at >= seconds
+
+    deadline = time.monotonic() + within
+    while not all(map(still, seen.values())):
+        for name, one in seen.items():
+            left = max(0.0, deadline - time.monotonic())
+            one.until(still, within=left, what=f"nothing happens to {name}")
+
+
+def now_there(plane: ControlPlane, plan: ServingPlan) -> dict[str, Object]:
+    """The pods of a serving, by name."""
+    found = plane.api.list(f"/api/v1/namespaces/{plan.namespace}/pods")
+    return {pod["metadata"]["name"]: pod for pod in found}
+
+
+def budgets(plane: ControlPlane, plan: ServingPlan) -> dict[str, Object]:
+    """The status of each budget of a serving, by name."""
+    found = plane.api.list(plane.api.path(POLICY, "PodDisruptionBudget", namespace=plan.namespace))
+    return {one["metadata"]["name"]: one["status"] for one in found}
+
+
+def healthy(plane: ControlPlane, plan: ServingPlan) -> None:
+    """Wait until every budget of the plan, and no other, has the healthy pods that it desires."""
+
+    def satisfied() -> bool:
+        found = budgets(plane, plan)
+        return set(found) == {budget.name for budget in plan.disruption.budgets} and all(
+            one["currentHealthy"] >= one["desiredHealthy"] > 0 for one in found.values()
+        )
+
+    plane.site.wait(f"healthy pods of the budgets of {plan.name}", satisfied, within=30)
