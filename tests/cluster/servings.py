@@ -109,10 +109,10 @@ def apply(plane: ControlPlane, made: Made) -> None:
     spaces = {one["metadata"].get("namespace", "") for one in made.documents} - {""}
     for space in sorted(spaces):
         plane.namespace(space)
-    for name, content in made.files.items():
-        path = plane.site.folder / name.replace("/", "-")
+    paths = [plane.site.folder / name.replace("/", "-") for name in made.files]
+    for path, content in zip(paths, made.files.values(), strict=True):
         path.write_bytes(content)
-        plane.kubectl.apply(path)
+    plane.kubectl.apply(*paths)
 
 
 # ── what is counted ──────────────────────────────────────────────────────────────────────────────
