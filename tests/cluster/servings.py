@@ -56,6 +56,10 @@ class Made:
         """The path of the pods of the first serving's namespace."""
         return f"/api/v1/namespaces/{self.plan.namespace}/pods"
 
+    def of(self, name: str) -> ServingPlan:
+        """The plan of the serving of a name."""
+        return next(one for one in self.cluster.servings if one.name == name)
+
     def one(self, kind: str, name: str | None = None) -> Object:
         """The document of a kind (and name), the only one there is."""
         found = [
