@@ -94,12 +94,20 @@ def budgets(plane: ControlPlane, plan: ServingPlan) -> dict[str, Object]:
 
 
 def healthy(plane: ControlPlane, plan: ServingPlan) -> None:
-    """Wait until every budget of the plan, and no other, has the healthy pods that it desires."""
+    """Wait until the budgets of the plan, and no others, count every pod that they select, and have what they desire.
+
+    They follow the pods by a moment.
+    """
+    labels = [pod["metadata"]["labels"].items() for pod in now_there(plane, plan).values()]
 
     def satisfied() -> bool:
         found = budgets(plane, plan)
         return set(found) == {budget.name for budget in plan.disruption.budgets} and all(
-            one["currentHealthy"] >= one["desiredHealthy"] > 0 for one in found.values()
+            sum(budget.selector.items() <= each for each in labels)
+            == found[budget.name]["currentHealthy"]
+            >= found[budget.name]["desiredHealthy"]
+            > 0
+            for budget in plan.disruption.budgets
         )
 
     plane.site.wait(f"healthy pods of the budgets of {plan.name}", satisfied, within=30)
