@@ -8,6 +8,8 @@ with watching_each(plain, made) as seen:
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -69,16 +71,28 @@ def settle(seen: Mapping[str, Watch], made: Made, *, within: float = 120) -> Non
 
 
 def quiet(seen: Mapping[str, Watch], *, seconds: float, within: float = 120) -> None:
-    """Wait until nothing has happened to any pod for so long."""
+    """Wait until nothing happens to any pod for so long."""
+    called = time.monotonic()
 
     def still(now: Watch) -> bool:
-        return time.monotonic() - now.began - now.events[-1].at >= seconds
+        last = now.began + now.events[-1].at if now.events else called
+        return time.monotonic() - max(called, last) >= seconds
 
-    deadline = time.monotonic() + within
     while not all(map(still, seen.values())):
         for name, one in seen.items():
-            left = max(0.0, deadline - time.monotonic())
+            left = max(0.0, called + within - time.monotonic())
             one.until(still, within=left, what=f"nothing happens to {name}")
+
+
+@contextmanager
+def held_up(plane: ControlPlane, program: str) -> Iterator[None]:
+    """Let a program stand still meanwhile, so that what it is told by then begins at one moment."""
+    number = plane.site.processes.numbers()[program]
+    os.kill(number, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(number, signal.SIGCONT)
 
 
 def now_there(plane: ControlPlane, plan: ServingPlan) -> dict[str, Object]:
@@ -103,10 +117,10 @@ def healthy(plane: ControlPlane, plan: ServingPlan) -> None:
     def satisfied() -> bool:
         found = budgets(plane, plan)
         return set(found) == {budget.name for budget in plan.disruption.budgets} and all(
-            sum(budget.selector.items() <= each for each in labels)
+            0
+            < sum(budget.selector.items() <= each for each in labels)
             == found[budget.name]["currentHealthy"]
             >= found[budget.name]["desiredHealthy"]
-            > 0
             for budget in plan.disruption.budgets
         )
 

@@ -1,6 +1,7 @@
 """Rollouts that cannot move, as the plan says of them: one node short of a surge group, and two for one spare group.
 
-Both hang side by side, on pools of their own, until nothing has happened for a good while; then nodes are added.
+The two begin at one moment: where the first has its whole surge group before the other begins, they may well end. All
+hang side by side, on pools of their own, until nothing has happened for a good while; then nodes are added.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw
 from tests.cluster.scenarios import (
     each,
+    held_up,
     now_there,
     put_nodes,
     quiet,
@@ -42,7 +44,7 @@ from gangform.plan.serving import ServingPlan
 GROUPS, SIZE = 2, 2
 LARGE = 4
 """Pods of each of the two groups that are rolled at once: their surges ask for eight nodes, four are free."""
-QUIET = 15
+QUIET = 12
 """Seconds without any change of a pod. The scheduler tries a waiting pod again after ten at the most."""
 
 
@@ -69,6 +71,12 @@ def pair(turn: int) -> list[Serving]:
         )
         for name in ("one", "two")
     ]
+
+
+def asks_for(plane: ControlPlane, name: str, leaders: int) -> bool:
+    """Whether LeaderWorkerSet asks Kubernetes for so many leaders."""
+    path = plane.api.path("apps/v1", "StatefulSet", namespace=name, name=name)
+    return bool(plane.api.get(path)["spec"]["replicas"] == leaders)
 
 
 @dataclass(frozen=True)
@@ -116,10 +124,10 @@ def stalled(plain_plane: ControlPlane) -> Iterator[dict[str, Stalled]]:
         for name, pods in before.items()
     }
     with watching_each(plane, second) as seen:
-        # The sets first and at once: kubectl takes its time between files.
-        for plan in second.cluster.servings:
-            plane.api.apply(second.one("LeaderWorkerSet", plan.name), manager="kubectl")
-        apply(plane, second)
+        with held_up(plane, "kube-controller-manager"):
+            apply(plane, second)
+            for name in ("one", "two"):
+                plane.site.wait(f"the surge of {name}", lambda name=name: asks_for(plane, name, 2))  # type: ignore[misc]
         quiet(seen, seconds=QUIET)
         hung = {plan.name: now_there(plane, plan) for plan in second.cluster.servings}
         ended = {name: len(one.events) for name, one in seen.items()}
