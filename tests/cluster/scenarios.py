@@ -28,11 +28,16 @@ from gangform.plan.serving import ServingPlan
 POOL = "example.com/pool"
 """Label that tells the pools of a test from each other."""
 POLICY = "policy/v1"
+TURN = "example.com/turn"
+"""Annotation of every pod: how often its serving was changed."""
+QUICK = {"kubelet.test/ready-delay": "400ms", "kubelet.test/delete-delay": "200ms"}
+"""Less than the fake kubelet takes by itself: what is counted here is counted at every event, however short."""
 
 
-def each(name: str, **fields: Any) -> Serving:
-    """A serving in a namespace that is called as it is."""
-    return serving(name=name, namespace=name, **fields)
+def each(name: str, *, turn: int = 1, **fields: Any) -> Serving:
+    """A serving in a namespace that is called as it is; another turn is another pod template. Its pods are quick."""
+    pods = {"annotations": {TURN: str(turn), **QUICK}}
+    return serving(name=name, namespace=name, pods=pods, **fields)
 
 
 def with_pools(plane: ControlPlane, **nodes: int | None) -> Cluster:

@@ -14,14 +14,13 @@ import pytest
 from tests.cluster.api import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw
-from tests.cluster.scenarios import each, healthy, put_nodes, watching_each, with_pools
+from tests.cluster.scenarios import TURN, each, healthy, put_nodes, watching_each, with_pools
 from tests.cluster.servings import Made, apply, gpus, is_ready, make
 from tests.cluster.watch import Watch
 
 from gangform.plan.rollout import STOPS_SERVING
 from gangform.plan.serving import ServingPlan
 
-TURN = "example.com/turn"
 ASKED: dict[str, dict[str, Any]] = {
     "surge": {"groups": 3, "rollout": {"spare_groups": 1}},
     "in-place": {"groups": 3},
@@ -36,10 +35,7 @@ def made(plane: ControlPlane, *, nodes: int | None, turn: int) -> Made:
     """All servings; another turn is another pod template."""
     return make(
         with_pools(plane, h100=nodes),
-        *(
-            each(name, size=1, pods={"annotations": {TURN: str(turn)}}, **asked)
-            for name, asked in ASKED.items()
-        ),
+        *(each(name, turn=turn, size=1, **asked) for name, asked in ASKED.items()),
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.cluster.api import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw
-from tests.cluster.scenarios import each, put_nodes, with_pools
+from tests.cluster.scenarios import TURN, each, put_nodes, with_pools
 from tests.cluster.servings import (
     WORKER_INDEX,
     Made,
@@ -31,12 +31,11 @@ from tests.cluster.watch import Watch, watching
 from gangform.plan.serving import ServingPlan
 
 SIZE = 2
-TURN = "example.com/turn"
 SLICES = "discovery.k8s.io/v1"
 SLICE_OF = "kubernetes.io/service-name"
 """Label of an EndpointSlice: the Service that it belongs to."""
-WORKERS_END = "3s"
-ALL_JOINED = "9s"
+WORKERS_END = "2s"
+ALL_JOINED = "6s"
 """Longer than workers take to end and to be made again: LeaderWorkerSet tries that ever more rarely."""
 
 
@@ -51,11 +50,10 @@ def made(plane: ControlPlane, turn: int) -> Made:
     """One serving whose leaders are ready by themselves, and one whose leaders wait for all ranks from turn 2 on."""
     slow = [annotated("workerTemplate", "delete-delay", WORKERS_END)]
     waits = [annotated("leaderTemplate", "ready-delay", ALL_JOINED)] if turn > 1 else []
-    pods = {"annotations": {TURN: str(turn)}}
     return make(
         with_pools(plane, h100=3 * SIZE),
-        each("early", groups=2, size=SIZE, patches=slow, pods=pods),
-        each("joined", groups=1, size=SIZE, patches=slow + waits, pods=pods),
+        each("early", groups=2, size=SIZE, turn=turn, patches=slow),
+        each("joined", groups=1, size=SIZE, turn=turn, patches=slow + waits),
     )
 
 

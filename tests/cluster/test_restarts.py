@@ -74,7 +74,7 @@ def lost(plain_plane: ControlPlane) -> dict[str, Lost]:
                 name,
                 groups=GROUPS,
                 size=SIZE,
-                **({"restart_policy": "None"} if name == "untied" else {}),
+                restart_policy="None" if name == "untied" else None,
             )
             for name in LOSSES
         ),

@@ -1,6 +1,6 @@
 """Rollouts take the GPUs that the plan counts, and leave the groups serving that it promises.
 
-Six servings are rolled side by side, on exactly as many nodes as the plan says that they need at their peak.
+Seven servings are rolled side by side, on exactly as many nodes as the plan says that they need at their peak.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "one-surge": {"groups": 1, "rollout": {"spare_groups": 1}},
     "one-both": {"groups": 1, "rollout": {"max_surge": 1, "max_unavailable": 1}},
     "canary": {"groups": 3, "rollout": {"canary_groups": 1}, "disruption": {"mode": "perGroup"}},
+    "canary-surge": {"groups": 2, "rollout": {"canary_groups": 1, "spare_groups": 1}},
 }
 
 
@@ -54,10 +55,7 @@ def made(plane: ControlPlane, *, nodes: int | None, turn: int) -> Made:
     """All servings; another turn is another pod template."""
     return make(
         with_pools(plane, h100=nodes),
-        *(
-            each(name, size=SIZE, pods={"annotations": {"example.com/turn": str(turn)}}, **asked)
-            for name, asked in ASKED.items()
-        ),
+        *(each(name, turn=turn, size=SIZE, **asked) for name, asked in ASKED.items()),
     )
 
 
@@ -76,6 +74,11 @@ class Rolled:
     """Status by name, at the end."""
 
 
+def at_the_end(plan: ServingPlan) -> int:
+    """Groups when nothing moves any more: a canary keeps its surge group."""
+    return plan.lead.rollout.peak if plan.lead.rollout.partition else plan.serving.lowest_groups
+
+
 def rolls(plan: ServingPlan, old: str) -> Any:
     """A condition: all groups are whole, those that roll of a new revision and those that a canary holds back not."""
 
@@ -85,8 +88,8 @@ def rolls(plan: ServingPlan, old: str) -> Any:
             for pod in now.of("Pod")
             if pod["metadata"]["labels"].get(REVISION) != old
         }
-        wanted = range(plan.lead.rollout.partition, plan.serving.lowest_groups)
-        return new == set(wanted) and ready_groups(plan.serving.lowest_groups, size=SIZE)(now)
+        wanted = range(plan.lead.rollout.partition, at_the_end(plan))
+        return new == set(wanted) and ready_groups(at_the_end(plan), size=SIZE)(now)
 
     return hold
 
@@ -113,7 +116,8 @@ def rolled(plain_plane: ControlPlane) -> Iterator[dict[str, Rolled]]:
         after = now_there(plane, plan)
         same: dict[int, set[bool]] = {}
         for name, pod in after.items():
-            kept = before[plan.name][name]["metadata"]["uid"] == pod["metadata"]["uid"]
+            was = before[plan.name].get(name)
+            kept = was is not None and was["metadata"]["uid"] == pod["metadata"]["uid"]
             same.setdefault(group_of(pod)[1], set()).add(kept)
         found[plan.name] = Rolled(
             plan=plan,
@@ -122,7 +126,7 @@ def rolled(plain_plane: ControlPlane) -> Iterator[dict[str, Rolled]]:
             kept={index for index, kept in same.items() if kept == {True}},
             budgets=budgets(plane, plan),
         )
-        assert count(after.values(), size=SIZE).ready == plan.serving.lowest_groups
+        assert count(after.values(), size=SIZE).ready == at_the_end(plan)
     plane.reset()
     yield found
 
@@ -154,7 +158,12 @@ def claimed(name: str, claim: str, source: str = LEAST_AND_MOST) -> Any:
             "one-both",
             "A single group with surge and one unavailable is taken down without a surge",
         ),
-        claimed("canary", "A canary in place takes no more GPUs"),
+        claimed(
+            "canary", "A canary in place takes no more GPUs, and serves from all groups but one"
+        ),
+        claimed(
+            "canary-surge", "A canary with a surge group takes one more and serves from all groups"
+        ),
     ],
 )
 def test_gpus_and_serving_groups_are_those_of_the_plan(
@@ -186,7 +195,7 @@ def test_a_rollout_that_leaves_nothing_serving_is_said_beforehand(
     }
     assert stopped == said == {"one-both"}
     assert SURGE_IDLE in {finding.code for finding in rolled["one-both"].plan.findings}
-    saw("warned of the one rollout of six in which no group was ready, and of no other")
+    saw("warned of the one rollout of seven in which no group was ready, and of no other")
 
 
 @pytest.mark.claim(
@@ -195,12 +204,29 @@ def test_a_rollout_that_leaves_nothing_serving_is_said_beforehand(
 )
 def test_a_canary_rolls_the_highest_groups(rolled: dict[str, Rolled], saw: Saw) -> None:
     for one in rolled.values():
-        held, groups = one.plan.lead.rollout.partition, one.plan.serving.lowest_groups
+        held = one.plan.lead.rollout.partition
         assert one.kept == set(range(held))
-        assert one.replaced == set(range(held, groups))
+        assert one.replaced == set(range(held, at_the_end(one.plan)))
     canary = rolled["canary"]
     assert canary.kept
     saw(f"of groups 0 to 2: {sorted(canary.replaced)} new, {sorted(canary.kept)} untouched")
+
+
+@pytest.mark.claim(
+    "A canary with a surge group keeps that group, of the new revision, for as long as it is a canary",
+    "plan.rollout.peak; seen here",
+)
+def test_a_canary_keeps_its_surge_group(rolled: dict[str, Rolled], saw: Saw) -> None:
+    # The others ended seconds later, so nothing was still to come.
+    one = rolled["canary-surge"]
+    rollout, groups = one.plan.lead.rollout, one.plan.serving.lowest_groups
+    last = one.counted[-1]
+    assert last.ready == last.groups == rollout.peak == groups + rollout.max_surge
+    assert last.bound == rollout.peak * one.plan.lead.shape.gpus
+    saw(
+        f"{last.ready} groups of {groups} asked for stay: {sorted(one.kept)} old, {sorted(one.replaced)} new, where a "
+        f"canary of {one.plan.serving.rollout.canary_groups} was asked for"
+    )
 
 
 @pytest.mark.claim(

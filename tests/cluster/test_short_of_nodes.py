@@ -51,11 +51,11 @@ QUIET = 12
 def short(turn: int) -> Serving:
     return each(
         "short",
+        turn=turn,
         pool="short",
         size=SIZE,
         groups=GROUPS,
         rollout={"spare_groups": 1},
-        pods={"annotations": {"example.com/turn": str(turn)}},
     )
 
 
@@ -63,11 +63,11 @@ def pair(turn: int) -> list[Serving]:
     return [
         each(
             name,
+            turn=turn,
             pool="pair",
             size=LARGE,
             groups=1,
             rollout={"max_surge": 1, "max_unavailable": 0},
-            pods={"annotations": {"example.com/turn": str(turn)}},
         )
         for name in ("one", "two")
     ]
