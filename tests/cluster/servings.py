@@ -56,6 +56,10 @@ class Made:
         """The path of the pods of the first serving's namespace."""
         return f"/api/v1/namespaces/{self.plan.namespace}/pods"
 
+    def of(self, name: str) -> ServingPlan:
+        """The plan of the serving of a name."""
+        return next(one for one in self.cluster.servings if one.name == name)
+
     def one(self, kind: str, name: str | None = None) -> Object:
         """The document of a kind (and name), the only one there is."""
         found = [
@@ -109,10 +113,10 @@ def apply(plane: ControlPlane, made: Made) -> None:
     spaces = {one["metadata"].get("namespace", "") for one in made.documents} - {""}
     for space in sorted(spaces):
         plane.namespace(space)
-    for name, content in made.files.items():
-        path = plane.site.folder / name.replace("/", "-")
+    paths = [plane.site.folder / name.replace("/", "-") for name in made.files]
+    for path, content in zip(paths, made.files.values(), strict=True):
         path.write_bytes(content)
-        plane.kubectl.apply(path)
+    plane.kubectl.apply(*paths)
 
 
 # ── what is counted ──────────────────────────────────────────────────────────────────────────────
