@@ -236,8 +236,8 @@ def drain(plane: ControlPlane, node: str, *, seconds: int) -> Printed:
 
 
 @pytest.mark.claim(
-    "Nodes of different groups drained at once: with one budget for the set, groups go one after another; with a budget "
-    "a group no healthy one goes, and a released one goes at once",
+    "Nodes of different groups drained at once: with one budget for the set, groups go one after another; with a "
+    "budget a group no healthy one goes, and a released one goes at once",
     "lab E3; plan.disruption.drain",
 )
 def test_drains_do_what_the_plan_says(
@@ -285,7 +285,7 @@ def test_drains_do_what_the_plan_says(
     for plan in running.cluster.servings:
         healthy(plane, plan)
     saw(
-        f"one budget: {done[:2].count(True)} of 2 drains done, at least {least(serial)} of {GROUPS} groups ready; a budget "
-        f"a group: the drain gave up, {least(apart)} of {GROUPS} ready throughout; released: its group moved, another's "
-        "drain gave up"
+        f"one budget: {done[:2].count(True)} of 2 drains done, at least {least(serial)} of {GROUPS} groups ready; "
+        f"a budget a group: the drain gave up, {least(apart)} of {GROUPS} ready throughout; released: its group moved, "
+        "another's drain gave up"
     )
