@@ -15,21 +15,27 @@ ROOT = Path(__file__).parent.parent
 
 
 def claims() -> Iterator[tuple[str, str]]:
-    """The id of every test that claims something, without parameters, and its claim."""
+    """The id of every test that claims something, with its parameter where that claims, and the claim."""
     for path in sorted((ROOT / "tests" / "cluster").glob("test_*.py")):
         for name, thing in vars(import_module(f"tests.cluster.{path.stem}")).items():
-            for mark in getattr(thing, "pytestmark", ()):
-                if name.startswith("test_") and mark.name == "claim":
-                    yield f"{path.relative_to(ROOT).as_posix()}::{name}", mark.args[0]
+            test = f"{path.relative_to(ROOT).as_posix()}::{name}"
+            for mark in getattr(thing, "pytestmark", ()) if name.startswith("test_") else ():
+                if mark.name == "claim":
+                    yield test, mark.args[0]
+                for each in mark.args[1] if mark.name == "parametrize" else ():
+                    for own in getattr(each, "marks", ()):
+                        yield f"{test}[{each.id}]", own.args[0]
 
 
 def test_every_claim_has_its_row_and_every_row_its_test() -> None:
     known = dict(claims())
-    rows = {shown_by(row).partition("[")[0]: row for row in written()}
-    assert known
-    assert rows.keys() == known.keys()
-    for test, claim in known.items():
-        assert rows[test].startswith(f"| {claim} |"), test
+    shown = set()
+    for row in written():
+        test = shown_by(row)
+        test = test if test in known else test.partition("[")[0]
+        assert row.startswith(f"| {known[test]} |"), test
+        shown.add(test)
+    assert shown == known.keys()
 
 
 def test_the_page_is_what_its_rows_make() -> None:

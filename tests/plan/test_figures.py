@@ -66,7 +66,7 @@ def test_every_formula_says_what_it_is_and_where_it_is_from() -> None:
     assert FORMULAS["plan.rollout.peak"] == Formula(
         name="peak",
         module="plan.rollout",
-        text="R + s if R > s, else R + max(0, R - u)",
+        text="R + s if R > s, else R + max(0, R - u); R + min(s, R) for a Deployment",
         source="lws §3; lab E2",
     )
     for key, entry in FORMULAS.items():

@@ -293,6 +293,16 @@ def test_peak_and_floor_are_those_of_the_lab(
     assert rollout.floor(replicas, unavailable) == floor
 
 
+@pytest.mark.parametrize(
+    ("replicas", "surge", "unavailable", "peak"),
+    [(3, 1, 0, 4), (3, 0, 1, 3), (3, 1, 1, 4), (1, 1, 1, 2), (2, 5, 0, 4)],
+)
+def test_a_deployment_makes_at_most_as_many_again(
+    replicas: int, surge: int, unavailable: int, peak: int
+) -> None:
+    assert rollout.peak(replicas, surge, unavailable, sets=False) == peak
+
+
 def test_the_peak_is_that_of_the_autoscalers_maximum_and_the_floor_of_its_minimum(
     make_plan: MakePlan,
 ) -> None:
@@ -370,6 +380,8 @@ def test_a_single_group_never_surges_with_one_unavailable(
     assert "its peak is 1 group" in idle.what
     assert idle.fix == fix
     assert codes(faults(2, max_surge=1, max_unavailable=1)) == []
+    alone = faults(1, under=under, form=DEPLOYMENT, max_surge=1, max_unavailable=1)
+    assert codes(alone) == ["rollout-stops-serving"]
     assert codes(faults(1, max_surge=1, max_unavailable=0)) == []
 
 

@@ -29,6 +29,15 @@ def longest_name() -> int:
     return GENERATED_BASE - HASH_LIMIT - 2
 
 
+def peak_replicas(replicas: int, *, surge: int) -> int:
+    """Pods that exist at the height of a rollout: R + min(s, R).
+
+    The new ReplicaSet is raised as far as R + s allows and never beyond R, whatever may be unavailable (Kubernetes'
+    `NewRSNewReplicas`; seen at 1.36 for R 1 and 3).
+    """
+    return replicas + min(surge, replicas)
+
+
 class DeploymentForm:
     """The form of `apps/v1` Deployment."""
 

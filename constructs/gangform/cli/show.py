@@ -243,7 +243,8 @@ def _rollout(plan: ServingPlan) -> Iterator[Cells]:
         ),
     )
     if rollout.partition:
-        yield "", f"groups 0 to {rollout.partition - 1} keep the old revision"
+        stays = ", and the surge group stays as long" if rollout.max_surge else ""
+        yield "", f"groups 0 to {rollout.partition - 1} keep the old revision{stays}"
     if rollout.spare:
         yield "", f"{rollout.spare} spare {_plural('group', rollout.spare)} kept free in the pool"
 

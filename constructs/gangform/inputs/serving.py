@@ -155,7 +155,7 @@ class Rollout(Model):
     spare_groups: Groups = 0
     """Whole groups of capacity that the pool keeps free for this serving."""
     canary_groups: Groups | None = None
-    """Groups that take a new revision while the rest stays; `None` rolls all (LWS partition)."""
+    """Groups that take a new revision while the rest stays, as a surge group does; `None` rolls all (LWS partition)."""
 
 
 class Disruption(Model):

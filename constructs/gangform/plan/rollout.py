@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gangform.admission.admission import Policy
+from gangform.apis.apps import peak_replicas
 from gangform.apis.forms import Form
 from gangform.apis.leaderworkerset import FIELDS, peak_groups, serving_groups
 from gangform.apis.versions import Release
@@ -125,9 +126,14 @@ def max_unavailable(declared: int | None, *, surge: int) -> int:
     return 0 if surge else 1
 
 
-@formula("R + s if R > s, else R + max(0, R - u)", source="lws §3; lab E2")
-def peak(replicas: int, surge: int, unavailable: int) -> int:
+@formula(
+    "R + s if R > s, else R + max(0, R - u); R + min(s, R) for a Deployment",
+    source="lws §3; lab E2",
+)
+def peak(replicas: int, surge: int, unavailable: int, *, sets: bool = True) -> int:
     """Groups at the height of a rollout."""
+    if not sets:
+        return peak_replicas(replicas, surge=surge)
     return peak_groups(replicas, surge=surge, unavailable=unavailable)
 
 
@@ -187,7 +193,7 @@ def derive(
         max_unavailable=unavailable,
         partition=partition,
         spare=declared.spare_groups,
-        peak=peak(highest, surge, unavailable),
+        peak=peak(highest, surge, unavailable, sets=form.can.runs_groups),
         floor=floor(replicas, unavailable),
         extra=max(surge, declared.spare_groups),
         duration=duration(rolled(replicas, surge, unavailable, partition), grace, cold_start),
@@ -230,7 +236,7 @@ def check(
             fix="set maxSurge 0 and maxUnavailable 1, or leave both out",
             seen=seen,
         )
-    elif replicas == 1 and plan.max_surge and plan.max_unavailable:
+    elif replicas == 1 and plan.max_surge and plan.max_unavailable and form.can.runs_groups:
         yield Finding(
             code=SURGE_IDLE,
             at=here,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final, NamedTuple
 
-from gangform.apis import leaderworkerset
+from gangform.apis import apps, leaderworkerset
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import GPU
 from gangform.apis.pods import requests
@@ -259,7 +259,7 @@ def peak(group: GroupView, replicas: int) -> int:
     surge, gone = rollout(group, replicas)
     if is_set(group):
         return leaderworkerset.peak_groups(replicas, surge=surge, unavailable=gone)
-    return replicas + surge
+    return apps.peak_replicas(replicas, surge=surge)
 
 
 def is_percent(value: Node | None) -> bool:
