@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.evidence import Saw
 
 from gangform.apis.core import complete
 from gangform.documents.document import leaves
@@ -97,7 +98,8 @@ def stateful_sets(manifest: Object) -> Iterator[Object]:
         }
 
 
-def accepted(plane: ControlPlane, cluster: str) -> None:
+def accepted(plane: ControlPlane, cluster: str) -> str:
+    """What was accepted."""
     files = documents(cluster)
     assert files
     every = [manifest for manifests in files.values() for manifest in manifests]
@@ -114,6 +116,7 @@ def accepted(plane: ControlPlane, cluster: str) -> None:
         printed = plane.kubectl.run("diff", "--server-side", "-f", str(path))
         assert printed.code == 0, printed.out
     assert held_otherwise(plane, every) == []
+    return f"{len(files)} files of {cluster} with {len(every)} objects"
 
 
 def held_otherwise(plane: ControlPlane, every: list[Object]) -> list[str]:
@@ -125,18 +128,29 @@ def held_otherwise(plane: ControlPlane, every: list[Object]) -> list[str]:
     ]
 
 
-def test_what_nobody_admits_is_accepted(plain: ControlPlane) -> None:
-    accepted(plain, "prod-plain")
+CLAIM = pytest.mark.claim(
+    "Every file is accepted in order and without a word, applied again it changes nothing, and no field is held "
+    "otherwise than it was written",
+    "design §4 GitOps; apis.core complete",
+)
 
 
+@CLAIM
+def test_what_nobody_admits_is_accepted(plain: ControlPlane, saw: Saw) -> None:
+    saw(accepted(plain, "prod-plain"))
+
+
+@CLAIM
 @pytest.mark.parametrize("cluster", ["prod-kueue", "prod-kueue-next"])
-def test_what_kueue_admits_is_accepted(kueue: ControlPlane, cluster: str) -> None:
-    accepted(kueue, cluster)
+def test_what_kueue_admits_is_accepted(kueue: ControlPlane, cluster: str, saw: Saw) -> None:
+    saw(accepted(kueue, cluster))
 
 
-def test_what_volcano_admits_is_accepted(volcano: ControlPlane) -> None:
-    accepted(volcano, "prod-volcano")
+@CLAIM
+def test_what_volcano_admits_is_accepted(volcano: ControlPlane, saw: Saw) -> None:
+    saw(accepted(volcano, "prod-volcano"))
 
 
-def test_pod_groups_of_ours_are_accepted(podgroup: ControlPlane) -> None:
-    accepted(podgroup, "prod-volcano-topology")
+@CLAIM
+def test_pod_groups_of_ours_are_accepted(podgroup: ControlPlane, saw: Saw) -> None:
+    saw(accepted(podgroup, "prod-volcano-topology"))
