@@ -189,6 +189,14 @@ def test_completions_know_the_commands(run: Run, shell: str) -> None:
     assert "validate" in out
 
 
+def test_a_completion_shows_a_line_of_each_command(run: Run) -> None:
+    _, out, _ = run("completion", "zsh")
+    assert (
+        "plan:'Show how every serving runs, with the arithmetic: form, shape, memory, cold'" in out
+    )
+    assert "drains" not in out
+
+
 def test_public_names_are_found_on_use() -> None:
     import gangform
     from gangform.inputs.serving import Serving

@@ -65,6 +65,29 @@ def test_a_measured_cold_start_is_said_without_a_bandwidth(run: Run, folder: Pat
     assert "take" not in next(line for line in out.splitlines() if "cold start" in line)
 
 
+@pytest.mark.parametrize(
+    ("rollout", "said"),
+    [
+        (
+            "{canaryGroups: 1, maxSurge: 1, maxUnavailable: 0}",
+            "groups 0 to 0 keep the old revision, and 1 surge group as long beside them",
+        ),
+        ("{canaryGroups: 1}", "groups 0 to 0 keep the old revision"),
+        # Nothing surges: the peak is 2 groups.
+        (
+            "{canaryGroups: 1, maxSurge: 2, maxUnavailable: 2}",
+            "groups 0 to 0 keep the old revision",
+        ),
+    ],
+)
+def test_the_plan_says_what_a_canary_keeps(rollout: str, said: str, run: Run, folder: Path) -> None:
+    text = (folder / "gangform.yaml").read_text()
+    text = text.replace("groups: 2", f"groups: 2\n    rollout: {rollout}", 1)
+    text = text.replace("backend: kueue, queue: serving", "backend: none")
+    (folder / "gangform.yaml").write_text(text)
+    assert said in [line.strip() for line in run("plan", "r1").out.splitlines()]
+
+
 def test_the_plan_says_how_long_a_pod_may_take_to_end(run: Run, folder: Path) -> None:
     assert "the engine does not drain" in run("plan", "r1").out
     text = (folder / "gangform.yaml").read_text()

@@ -299,3 +299,14 @@ def test_whatever_is_written_is_read_back(manifests: list[dict[str, Any]]) -> No
         assert list(yaml.load_all(content, yaml.CSafeLoader)) == manifests
     unowned = set(range(1, content.count(b"\n") + 1)) - lines.keys()
     assert len(unowned) == max(0, len(manifests) - 1)
+
+
+def test_what_says_nothing_of_its_truth_is_refused_with_its_place() -> None:
+    class Array:
+        def __bool__(self) -> bool:
+            raise ValueError("the truth of an array is ambiguous")
+
+    odd: Any = Array()
+    for node in (odd, [odd]):
+        with pytest.raises(EmitError, match=r"a(\[0\])?: .* is a Array"):
+            emit([{"kind": "A", "a": node}])

@@ -303,6 +303,13 @@ def test_a_deployment_makes_at_most_as_many_again(
     assert rollout.peak(replicas, surge, unavailable, sets=False) == peak
 
 
+def test_a_deployment_keeps_no_more_room_than_it_takes(roll: Roll) -> None:
+    alone = roll(1, form=DEPLOYMENT, max_surge=3, max_unavailable=0)
+    assert (alone.peak, alone.extra) == (2, 1)
+    assert roll(1, form=DEPLOYMENT, max_surge=3, max_unavailable=0, spare_groups=2).extra == 2
+    assert roll(1, max_surge=3, max_unavailable=0).extra == 3
+
+
 def test_the_peak_is_that_of_the_autoscalers_maximum_and_the_floor_of_its_minimum(
     make_plan: MakePlan,
 ) -> None:

@@ -13,7 +13,9 @@ class _Later(ModuleType):
     """Stands in for a module until it is needed."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # questions of the import system
+        if (
+            name == "__path__"
+        ):  # asked by every import of a name: the answer is what that import would find
             raise AttributeError(name)
         return getattr(_real(self), name)
 
@@ -46,5 +48,5 @@ def _deferred(later: ModuleType, function: str) -> Callable[..., Any]:
 
 def _real(later: ModuleType) -> ModuleType:
     if sys.modules.get(later.__name__) is later:
-        del sys.modules[later.__name__]
+        sys.modules.pop(later.__name__, None)
     return import_module(later.__name__)

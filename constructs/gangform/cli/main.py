@@ -44,9 +44,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """The help, its description in lines."""
-        from textwrap import fill
-
-        self.description = fill(self.description or "", 80)
+        self.description = _filled(self.description)
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
@@ -77,6 +75,12 @@ class Parser(argparse.ArgumentParser):
         self.error("; ".join(said))
 
 
+def _filled(text: str | None) -> str:
+    from textwrap import fill
+
+    return fill(text or "", 80, break_on_hyphens=False)
+
+
 def _meant(word: str, known: Sequence[str]) -> str:
     from gangform.inputs.nearest import nearest
 
@@ -105,6 +109,10 @@ def parser(only: str | None = None) -> Parser:
     for name, add in _COMMANDS.items():
         if only in (None, name):
             add(commands)
+    if only is None:
+        # Completions show the first line.
+        for command in commands.choices.values():
+            command.description = _filled(command.description)
     return root
 
 

@@ -243,7 +243,8 @@ def _rollout(plan: ServingPlan) -> Iterator[Cells]:
         ),
     )
     if rollout.partition:
-        stays = ", and the surge group stays as long" if rollout.max_surge else ""
+        more = rollout.peak - (plan.lead.replicas or rollout.peak)
+        stays = f", and {more} surge {_plural('group', more)} as long beside them" if more else ""
         yield "", f"groups 0 to {rollout.partition - 1} keep the old revision{stays}"
     if rollout.spare:
         yield "", f"{rollout.spare} spare {_plural('group', rollout.spare)} kept free in the pool"

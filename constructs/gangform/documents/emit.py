@@ -214,12 +214,12 @@ def _map(node: Mapping[str, Any], pad: str, lead: str, out: list[str]) -> None:
             kind = type(value)
             if kind is str:
                 out.append(f"{lead}{name}: {_LINES.get(value) or _text(value, inner)}\n")
-            elif value and (kind is dict or isinstance(value, Mapping)):
-                out.append(f"{lead}{name}:\n")
-                _map(value, inner, inner, out)
             elif (kind is list or kind is tuple) and value:
                 out.append(f"{lead}{name}:\n")
                 _list(value, inner, inner, out)
+            elif (kind is dict or isinstance(value, Mapping)) and value:
+                out.append(f"{lead}{name}:\n")
+                _map(value, inner, inner, out)
             else:
                 out.append(f"{lead}{name}: {_scalar(value, inner)}\n")
             lead = pad
@@ -237,10 +237,10 @@ def _list(node: Sequence[Any], pad: str, lead: str, out: list[str]) -> None:
             kind = type(value)
             if kind is str:
                 out.append(f"{lead}- {_LINES.get(value) or _text(value, inner)}\n")
-            elif value and (kind is dict or isinstance(value, Mapping)):
-                _map(value, inner, f"{lead}- ", out)
             elif (kind is list or kind is tuple) and value:
                 _list(value, inner, f"{lead}- ", out)
+            elif (kind is dict or isinstance(value, Mapping)) and value:
+                _map(value, inner, f"{lead}- ", out)
             else:
                 out.append(f"{lead}- {_scalar(value, inner)}\n")
             lead = pad

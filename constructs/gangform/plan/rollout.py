@@ -195,7 +195,7 @@ def derive(
         spare=declared.spare_groups,
         peak=peak(highest, surge, unavailable, sets=form.can.runs_groups),
         floor=floor(replicas, unavailable),
-        extra=max(surge, declared.spare_groups),
+        extra=max(surge if form.can.runs_groups else min(surge, replicas), declared.spare_groups),
         duration=duration(rolled(replicas, surge, unavailable, partition), grace, cold_start),
         reason=reason,
     )
