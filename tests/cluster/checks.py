@@ -88,7 +88,8 @@ def all_groups_run(plane: ControlPlane, made: Made) -> None:
         )
         # A group also waits for a moment while others are looked at.
         found = wanted if ready(seen) == wanted else lasts(seen, ready, seconds=3)
-    assert found == wanted, f"{found} of {wanted} groups run"
+    # Not how many: it may be fewer for as long as usage of before is counted.
+    assert found == wanted, f"of {wanted} groups not all run"
 
 
 def groups_are_whole_in_one_domain(plane: ControlPlane, made: Made) -> None:
