@@ -14,7 +14,7 @@ from tests.cluster import processes
 from tests.cluster.api import ApiError, Object
 from tests.cluster.conftest import Planes
 from tests.cluster.control_plane import FLAVOURS, PLAIN, ControlPlane
-from tests.cluster.nodes import NOT_READY, ready
+from tests.cluster.nodes import ready
 from tests.cluster.sources import MEMORY
 from tests.cluster.watch import NotSeen, Watch, watching
 
@@ -182,33 +182,6 @@ def test_an_unknown_field_is_refused_and_a_second_apply_changes_nothing(
     assert first.object["metadata"]["generation"] == second.object["metadata"]["generation"]
 
 
-def test_groups_are_scaled_and_evicted_as_budgets_allow(plain: ControlPlane) -> None:
-    settle(plain)
-    budget: Object = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "r1", "namespace": "groups"},
-        "spec": {
-            "maxUnavailable": 0,
-            "selector": {"matchLabels": {"leaderworkerset.sigs.k8s.io/name": "r1"}},
-        },
-    }
-    plain.api.apply(budget)
-    path = plain.api.path_of(budget)
-    plain.site.wait("the budget", lambda: plain.api.get(path)["status"]["currentHealthy"] == 4)
-    assert plain.api.evict("groups", "r1-0-1") == 429
-    plain.api.delete(path)
-    plain.site.wait("its end", lambda: plain.api.find(path) is None)
-    with watching(plain.api, PODS) as seen:
-        assert plain.api.evict("groups", "r1-0-1", dry_run=True) == 201
-        plain.api.scale(plain.api.path_of(set_of_groups()), 3)
-        seen.until(all_ready(6), within=60, what="the third group is ready")
-    assert {event.place.name for event in seen.events if event.type == "ADDED"} == {
-        "r1-2",
-        "r1-2-1",
-    }
-
-
 def test_a_watch_says_what_did_not_come(plain: ControlPlane) -> None:
     with (
         watching(plain.api, "/api/v1/pods") as seen,
@@ -227,6 +200,7 @@ def test_every_event_can_be_replayed(plain: ControlPlane) -> None:
 
 
 # ── the fake kubelet ─────────────────────────────────────────────────────────────────────────────
+# Restarted containers and nodes that are not ready: `test_restarts.py`.
 
 
 def annotate(plane: ControlPlane, pod: str, key: str, value: str | None) -> None:
@@ -254,31 +228,3 @@ def test_a_pod_loses_readiness_and_has_it_again(plain: ControlPlane) -> None:
         annotate(plain, "r1-0-1", "unready", None)
         seen.until(all_ready(4), within=30, what="it is ready again")
     assert {event.type for event in seen.events} == {"MODIFIED"}
-
-
-def test_a_restarted_container_recreates_its_group_alone(plain: ControlPlane) -> None:
-    settle(plain)
-    with watching(plain.api, PODS) as seen:
-        annotate(plain, "r1-1-1", "restart", "true")
-        seen.until(lambda now: len(now.of("Pod")) < 4, within=30, what="the group goes")
-        seen.until(all_ready(4), within=60, what="it is whole again")
-    assert {event.place.name for event in seen.events if event.type == "ADDED"} == {
-        "r1-1",
-        "r1-1-1",
-    }
-
-
-def test_a_node_that_is_not_ready_loses_its_pods(plain: ControlPlane) -> None:
-    settle(plain)
-    node = plain.api.get(f"{PODS}/r1-0")["spec"]["nodeName"]
-    with watching(plain.api, PODS) as seen:
-        label = {"metadata": {"labels": {NOT_READY: "true"}}}
-        plain.api.merge(f"/api/v1/nodes/{node}", label)
-        seen.until(
-            lambda now: (
-                all_ready(4)(now)
-                and node not in {pod["spec"].get("nodeName") for pod in now.of("Pod")}
-            ),
-            within=90,
-            what="the group runs elsewhere",
-        )
