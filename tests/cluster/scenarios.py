@@ -30,13 +30,11 @@ POOL = "example.com/pool"
 POLICY = "policy/v1"
 TURN = "example.com/turn"
 """Annotation of every pod: how often its serving was changed."""
-QUICK = {"kubelet.test/ready-delay": "400ms", "kubelet.test/delete-delay": "200ms"}
-"""Less than the fake kubelet takes by itself: what is counted here is counted at every event, however short."""
 
 
 def each(name: str, *, turn: int = 1, **fields: Any) -> Serving:
-    """A serving in a namespace that is called as it is; another turn is another pod template. Its pods are quick."""
-    pods = {"annotations": {TURN: str(turn), **QUICK}}
+    """A serving in a namespace that is called as it is; another turn is another pod template."""
+    pods = {"annotations": {TURN: str(turn)}}
     return serving(name=name, namespace=name, pods=pods, **fields)
 
 

@@ -34,6 +34,8 @@ WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
 REVISION = "leaderworkerset.sigs.k8s.io/template-revision-hash"
 SET_NAME = "leaderworkerset.sigs.k8s.io/name"
 GPU = "nvidia.com/gpu"
+QUICK = {"kubelet.test/ready-delay": "400ms", "kubelet.test/delete-delay": "200ms"}
+"""Less than the fake kubelet takes by itself: what is counted is counted at every event, however short."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,11 @@ class Made:
 
 
 def serving(*, name: str = "r1", size: int = 2, **fields: Any) -> Serving:
-    """A serving of a small model; `size` pods make a group. Further fields are those of `Serving`, in snake case."""
+    """A serving of a small model, of quick pods; `size` of them make a group.
+
+    Further fields are those of `Serving`, in snake case.
+    """
+    pods = fields.pop("pods", {})
     asked: dict[str, Any] = {
         "name": name,
         "namespace": "llm",
@@ -83,6 +89,7 @@ def serving(*, name: str = "r1", size: int = 2, **fields: Any) -> Serving:
         "context": 8192,
         "weights": {"source": "nodePath", "path": "/mnt/models"},
         "admission": {"backend": "none"},
+        "pods": {**pods, "annotations": {**QUICK, **pods.get("annotations", {})}},
         **fields,
     }
     return Serving.model_validate(asked)

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cluster import processes
 from tests.cluster.api import ApiError, Object
-from tests.cluster.conftest import Planes
-from tests.cluster.control_plane import FLAVOURS, PLAIN, ControlPlane
+from tests.cluster.control_plane import FLAVOURS, ControlPlane
 from tests.cluster.nodes import ready
 from tests.cluster.sources import MEMORY
 from tests.cluster.watch import NotSeen, Watch, watching
@@ -80,16 +79,6 @@ def settle(plane: ControlPlane, *, groups: int = 2, steered: Object | None = Non
 # ── start and stop ───────────────────────────────────────────────────────────────────────────────
 
 
-def test_stop_leaves_no_process_and_no_folder(planes: Planes) -> None:
-    running = planes.get(PLAIN)
-    numbers = [*running.site.processes.numbers().values(), running.site.processes.keeper]
-    assert len(numbers) == 7
-    assert all(map(processes.started, numbers))
-    planes.stop()
-    assert not any(map(processes.started, numbers))
-    assert not running.site.folder.exists()
-
-
 ABANDONING = """
 import os, sys
 from pathlib import Path
@@ -102,25 +91,28 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.parametrize("order", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_who_dies_without_stopping_leaves_nothing(order: signal.Signals, tmp_path: Path) -> None:
-    folder = tmp_path / "plane"
-    with subprocess.Popen(
-        [sys.executable, "-c", ABANDONING, str(folder)],
-        cwd=Path(__file__).parent.parent.parent,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as owner:
-        assert owner.stdout is not None
-        numbers = [int(number) for number in owner.stdout.readline().split()]
-        assert all(map(processes.started, numbers))
-        owner.send_signal(order)
+def test_who_dies_without_stopping_leaves_nothing(tmp_path: Path) -> None:
+    left: list[tuple[list[int], Path]] = []
+    for order in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
+        folder = tmp_path / order.name
+        with subprocess.Popen(
+            [sys.executable, "-c", ABANDONING, str(folder)],
+            cwd=Path(__file__).parent.parent.parent,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as owner:
+            assert owner.stdout is not None
+            numbers = [int(number) for number in owner.stdout.readline().split()]
+            assert all(map(processes.started, numbers))
+            owner.send_signal(order)
+        left.append((numbers, folder))
     deadline = time.monotonic() + 30
-    while any(map(processes.started, numbers)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not any(map(processes.started, numbers))
-    assert not folder.exists()
+    for numbers, folder in left:
+        while any(map(processes.started, numbers)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not any(map(processes.started, numbers))
+        assert not folder.exists()
 
 
 def test_a_number_that_was_given_away_again_is_left_alone(tmp_path: Path) -> None:
@@ -145,10 +137,12 @@ def test_nodes_are_those_of_the_fleet(plane: ControlPlane) -> None:
     assert all(map(ready, found))
     levels = {level for pool in plane.cluster.pools.values() for level in pool.levels}
     assert all(levels <= set(node["metadata"]["labels"]) for node in found)
+    assert sum(plane.memory().values()) < MEMORY
     assert {node["status"]["allocatable"]["nvidia.com/gpu"] for node in found} == {"8"}
 
 
-def test_two_groups_settle_and_all_is_as_before_after_a_reset(plane: ControlPlane) -> None:
+def test_two_groups_settle_and_all_is_as_before_after_a_reset(plain: ControlPlane) -> None:
+    plane = plain
     settle(plane)
     plane.api.apply(
         {

@@ -212,7 +212,7 @@ def test_another_size_is_taken_and_one_group_stays_gated(
         seen.until(
             lambda now: len(gated(now.of("Pod"))) == 3, within=60, what="a group is made anew"
         )
-        seen.until(quiet(12), within=90, what="nothing moves any more")
+        seen.until(quiet(8), within=90, what="nothing moves any more")
         pods, asked = seen.of("Pod"), seen.of("Workload")
     held_back = {group_of(pod) for pod in gated(pods)}
     assert len(held_back) == 1

@@ -230,7 +230,7 @@ def test_a_surge_with_nothing_unavailable_hangs(kueue: ControlPlane, saw: Saw) -
     with watching(kueue.api, made.pods, workloads(kueue, made)) as seen:
         apply(kueue, altered(changed, "LeaderWorkerSet", surge_alone))
         seen.until(lambda now: revisions(now.of("Pod")) - old, within=60, what="it has begun")
-        seen.until(quiet(15), within=150, what="nothing moves any more")
+        seen.until(quiet(10), within=150, what="nothing moves any more")
         pods, asked = seen.of("Pod"), seen.of("Workload")
     behind = {group_of(pod)[1] for pod in pods if revisions([pod]) <= old}
     held_back = {group_of(pod)[1] for pod in gated(pods)}
