@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import pytest
 from tests.cluster.binaries import PROGRAMS, version
 
 ASKED = "GANGFORM_EVIDENCE"
@@ -102,6 +103,11 @@ VERSIONS = """
 | Module | Version |
 |---|---|
 """
+
+
+def claimed(name: str, claim: str, source: str) -> Any:
+    """A parameter of a test that claims something of its own."""
+    return pytest.param(name, id=name, marks=pytest.mark.claim(claim, source))
 
 
 def line(row: Row) -> str:

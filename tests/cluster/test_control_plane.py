@@ -14,6 +14,7 @@ from tests.cluster import processes
 from tests.cluster.api import ApiError, Object
 from tests.cluster.control_plane import FLAVOURS, ControlPlane
 from tests.cluster.nodes import ready
+from tests.cluster.servings import is_ready
 from tests.cluster.sources import MEMORY
 from tests.cluster.watch import NotSeen, Watch, watching
 
@@ -57,11 +58,6 @@ def set_of_groups(*, groups: int = 2, size: int = 2, steered: Object | None = No
             },
         },
     }
-
-
-def is_ready(pod: Object) -> bool:
-    conditions = pod.get("status", {}).get("conditions", [])
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
 def all_ready(count: int) -> Callable[[Watch], bool]:

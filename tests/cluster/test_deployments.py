@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.cluster.api import Object
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.evidence import Saw
+from tests.cluster.evidence import Saw, claimed
 from tests.cluster.scenarios import TURN, each, healthy, put_nodes, watching_each, with_pools
 from tests.cluster.servings import Made, apply, gpus, is_ready, make
 from tests.cluster.watch import Watch
@@ -95,28 +95,37 @@ def rolled(plain_plane: ControlPlane) -> Iterator[dict[str, Rolled]]:
     yield found
 
 
-def claimed(name: str, claim: str) -> Any:
-    source = "design §4 Shape; plan.rollout.peak, plan.rollout.floor"
-    return pytest.param(name, id=name, marks=pytest.mark.claim(claim, source))
+SOURCE = "design §4 Shape; plan.rollout.peak, plan.rollout.floor"
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        claimed("surge", "A Deployment with one surge serves from all replicas and takes one more"),
-        claimed("in-place", "A Deployment with no surge takes no more and serves from all but one"),
+        claimed(
+            "surge",
+            "A Deployment with one surge serves from all replicas and takes one more",
+            SOURCE,
+        ),
+        claimed(
+            "in-place",
+            "A Deployment with no surge takes no more and serves from all but one",
+            SOURCE,
+        ),
         claimed(
             "both",
             "A Deployment with surge and one unavailable takes one more, serves from all but one",
+            SOURCE,
         ),
-        claimed("one-surge", "A Deployment of one replica with a surge serves throughout"),
+        claimed("one-surge", "A Deployment of one replica with a surge serves throughout", SOURCE),
         claimed(
             "one-both",
             "A Deployment of one replica with surge and one unavailable takes one more and serves nothing meanwhile",
+            SOURCE,
         ),
         claimed(
             "one-in-place",
             "A Deployment of one replica without a spare one serves nothing meanwhile",
+            SOURCE,
         ),
     ],
 )

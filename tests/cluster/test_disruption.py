@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from tests.cluster.api import Object
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.evidence import Saw
+from tests.cluster.evidence import Saw, claimed
 from tests.cluster.kubectl import Printed
 from tests.cluster.scenarios import (
     budgets,
@@ -193,9 +192,7 @@ def allowed(answers: Answers) -> list[str]:
     ]
 
 
-def claimed(name: str, claim: str) -> Any:
-    source = "lab E3; plan.disruption.budgets"
-    return pytest.param(name, id=name, marks=pytest.mark.claim(claim, source))
+SOURCE = "lab E3; plan.disruption.budgets"
 
 
 @pytest.mark.parametrize(
@@ -204,9 +201,16 @@ def claimed(name: str, claim: str) -> Any:
         claimed(
             "serial",
             "One budget for the set: any pod may go while all groups are whole, and then none of another group",
+            SOURCE,
         ),
-        claimed("apart", "A budget a group keeps every healthy group, and lets a broken pod go"),
-        claimed("released", "A group that is released has no budget: its pods may go, others not"),
+        claimed(
+            "apart", "A budget a group keeps every healthy group, and lets a broken pod go", SOURCE
+        ),
+        claimed(
+            "released",
+            "A group that is released has no budget: its pods may go, others not",
+            SOURCE,
+        ),
     ],
 )
 def test_evictions_are_answered_as_the_budgets_of_the_plan_say(

@@ -28,6 +28,7 @@ from tests.cluster.servings import (
 )
 from tests.cluster.watch import Watch, watching
 
+from gangform.plan.rollout import OVERLAP
 from gangform.plan.serving import ServingPlan
 
 SIZE = 2
@@ -167,6 +168,7 @@ def updated(plain_plane: ControlPlane) -> Iterator[dict[str, Updated]]:
 def test_an_early_leader_is_ready_beside_old_workers(updated: dict[str, Updated], saw: Saw) -> None:
     one = updated["early"]
     groups, name = one.plan.serving.lowest_groups, one.plan.name
+    assert OVERLAP in one.plan.remarks
     assert one.mixed == 1
     assert one.exposed == {f"{name}-{index}" for index in range(groups)}
     saw(
@@ -184,6 +186,7 @@ def test_a_leader_that_waits_for_all_ranks_is_not_ready_beside_old_workers(
     updated: dict[str, Updated], saw: Saw
 ) -> None:
     one = updated["joined"]
+    assert OVERLAP in one.plan.remarks
     assert one.mixed == 1
     assert one.exposed == set()
     saw(f"{one.mixed} group at a time with two revisions, {len(one.exposed)} of them an endpoint")

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from tests.cluster.api import Object
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.evidence import Saw
+from tests.cluster.evidence import Saw, claimed
 from tests.cluster.nodes import NOT_READY
 from tests.cluster.scenarios import each, now_there, put_nodes, settle, watching_each, with_pools
 from tests.cluster.servings import apply, make, ready_groups
@@ -115,24 +114,25 @@ def lost(plain_plane: ControlPlane) -> dict[str, Lost]:
     return found
 
 
-def claimed(name: str, claim: str) -> Any:
-    source = "design §4 Workload; lab E7; plan.restart_policy"
-    return pytest.param(name, id=name, marks=pytest.mark.claim(claim, source))
+SOURCE = "design §4 Workload; lab E7; plan.restart_policy"
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        claimed("evicted", "An evicted worker takes its whole group, and no other"),
-        claimed("leader", "An evicted leader takes its whole group, and no other"),
+        claimed("evicted", "An evicted worker takes its whole group, and no other", SOURCE),
+        claimed("leader", "An evicted leader takes its whole group, and no other", SOURCE),
         claimed(
-            "restarted", "A restarted container of a worker takes its whole group, and no other"
+            "restarted",
+            "A restarted container of a worker takes its whole group, and no other",
+            SOURCE,
         ),
         claimed(
             "node",
             "A node that is not ready any more takes the whole group elsewhere, and no other",
+            SOURCE,
         ),
-        claimed("untied", "With restart policy None a lost worker comes again by itself"),
+        claimed("untied", "With restart policy None a lost worker comes again by itself", SOURCE),
     ],
 )
 def test_a_lost_pod_takes_what_the_restart_policy_says(

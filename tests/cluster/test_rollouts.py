@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.cluster.api import Object
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.evidence import Saw
+from tests.cluster.evidence import Saw, claimed
 from tests.cluster.scenarios import (
     budgets,
     each,
@@ -134,35 +134,43 @@ def rolled(plain_plane: ControlPlane) -> Iterator[dict[str, Rolled]]:
 LEAST_AND_MOST = "lab E2; plan.rollout.peak, plan.rollout.floor"
 
 
-def claimed(name: str, claim: str, source: str = LEAST_AND_MOST) -> Any:
-    return pytest.param(name, id=name, marks=pytest.mark.claim(claim, source))
-
-
 @pytest.mark.parametrize(
     "name",
     [
         claimed(
             "surge",
             "A rollout with one surge group and none unavailable serves from all groups and takes one more",
+            LEAST_AND_MOST,
         ),
         claimed(
             "in-place",
             "A rollout with no surge and one unavailable group takes no more GPUs and serves from all groups but one",
+            LEAST_AND_MOST,
         ),
         claimed(
             "both",
             "A rollout with one surge group and one unavailable takes one group more and serves from all but one",
+            LEAST_AND_MOST,
         ),
-        claimed("one-surge", "A single group with a surge group serves throughout and takes twice"),
+        claimed(
+            "one-surge",
+            "A single group with a surge group serves throughout and takes twice",
+            LEAST_AND_MOST,
+        ),
         claimed(
             "one-both",
             "A single group with surge and one unavailable is taken down without a surge",
+            LEAST_AND_MOST,
         ),
         claimed(
-            "canary", "A canary in place takes no more GPUs, and serves from all groups but one"
+            "canary",
+            "A canary in place takes no more GPUs, and serves from all groups but one",
+            LEAST_AND_MOST,
         ),
         claimed(
-            "canary-surge", "A canary with a surge group takes one more and serves from all groups"
+            "canary-surge",
+            "A canary with a surge group takes one more and serves from all groups",
+            LEAST_AND_MOST,
         ),
     ],
 )

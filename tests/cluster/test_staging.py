@@ -15,6 +15,7 @@ from tests.cluster.api import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw
 from tests.cluster.gangs import POD_GROUPS, racks
+from tests.cluster.queues import revisions
 from tests.cluster.servings import (
     REVISION,
     Made,
@@ -57,10 +58,6 @@ def plane(podgroup_plane: ControlPlane) -> Iterator[ControlPlane]:
 
 def places(plane: ControlPlane, pods: list[Object]) -> dict[tuple[str, int], list[str]]:
     return {group: sorted(found) for group, found in domains(pods, racks(plane, RACK)).items()}
-
-
-def revisions(pods: list[Object]) -> set[str]:
-    return {pod["metadata"]["labels"][REVISION] for pod in pods}
 
 
 def out_of_turn(seen: Watch, made: Made, old: set[str]) -> list[str]:

@@ -303,6 +303,18 @@ def test_a_deployment_makes_at_most_as_many_again(
     assert rollout.peak(replicas, surge, unavailable, sets=False) == peak
 
 
+def test_a_deployment_makes_each_replica_once(roll: Roll) -> None:
+    once = Seconds(90) + Seconds(600)
+    assert roll(3, form=DEPLOYMENT, max_surge=1, max_unavailable=0).duration == 3 * once
+    assert roll(3, max_surge=1, max_unavailable=0).duration == 4 * once
+
+
+def test_only_a_group_of_several_pods_holds_two_revisions() -> None:
+    (said,) = rollout.remarks(SET, 2)
+    assert "two revisions" in said
+    assert [*rollout.remarks(SET, 1), *rollout.remarks(DEPLOYMENT, 1)] == []
+
+
 def test_a_deployment_keeps_no_more_room_than_it_takes(roll: Roll) -> None:
     alone = roll(1, form=DEPLOYMENT, max_surge=3, max_unavailable=0)
     assert (alone.peak, alone.extra) == (2, 1)

@@ -13,9 +13,8 @@ class _Later(ModuleType):
     """Stands in for a module until it is needed."""
 
     def __getattr__(self, name: str) -> Any:
-        if (
-            name == "__path__"
-        ):  # asked by every import of a name: the answer is what that import would find
+        # Asked by every import of a name, which is then looked for as a module too.
+        if name == "__path__":
             raise AttributeError(name)
         return getattr(_real(self), name)
 

@@ -85,6 +85,12 @@ NEVER_REPAIRS = declare(
 )
 
 
+OVERLAP = (
+    "A group that is updated holds two revisions for a while, its new leader beside old workers: only a readiness that "
+    "means the whole group keeps requests away"
+)
+
+
 class RolloutPlan(NamedTuple):
     """An update of one workload."""
 
@@ -143,9 +149,16 @@ def floor(replicas: int, unavailable: int) -> int:
     return serving_groups(replicas, unavailable=unavailable)
 
 
-@formula("max(0, peak - groups that a canary holds back), 0 where it holds all", source="lws §3")
-def rolled(replicas: int, surge: int, unavailable: int, partition: int) -> int:
+@formula(
+    "max(0, peak - groups that a canary holds back), 0 where it holds all; R for a Deployment",
+    source="lws §3",
+)
+def rolled(
+    replicas: int, surge: int, unavailable: int, partition: int, *, sets: bool = True
+) -> int:
     """Groups that an update makes or replaces."""
+    if not sets:
+        return replicas
     if partition >= replicas:
         return 0
     return peak_groups(replicas, surge=surge, unavailable=unavailable) - partition
@@ -196,9 +209,19 @@ def derive(
         peak=peak(highest, surge, unavailable, sets=form.can.runs_groups),
         floor=floor(replicas, unavailable),
         extra=max(surge if form.can.runs_groups else min(surge, replicas), declared.spare_groups),
-        duration=duration(rolled(replicas, surge, unavailable, partition), grace, cold_start),
+        duration=duration(
+            rolled(replicas, surge, unavailable, partition, sets=form.can.runs_groups),
+            grace,
+            cold_start,
+        ),
         reason=reason,
     )
+
+
+def remarks(form: Form, size: int) -> Iterator[str]:
+    """What an update does inside a group (`lab E2`)."""
+    if form.can.runs_groups and size > 1:
+        yield OVERLAP
 
 
 def check(

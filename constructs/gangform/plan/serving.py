@@ -204,6 +204,7 @@ class _Composer:
         watch = monitoring.derive(serving, self.cluster, self.startup, self.table)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [text for stamp in stamped for text in stamp.remarks]
+        remarks += rollout.remarks(self.form, self.split.size)
         remarks += weights.remarks(serving, self.found.model)
         if serving.spread is not None and self.form.can.runs_groups:
             remarks.append(
