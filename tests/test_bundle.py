@@ -697,7 +697,7 @@ def test_rules_see_what_the_plan_promises_and_what_others_own(
         "ClusterQueue/serving",
         "LocalQueue/m/serving",
     }
-    assert (context.cluster, context.complete) == (on, False)
+    assert (context.complete, context.provider) == (False, None)
     assert context.versions == on.versions.releases
 
 

@@ -297,11 +297,12 @@ def judge_bundles(
     """
     own = [document for each in bundles for document in each.documents]
     documents = Documents([*own, *beside])
+    provider = cluster.lws_scheduler_provider
     context = Context(
         versions=cluster.versions.releases,
-        cluster=cluster,
         exists=frozenset(_beside(bundles, cluster)),
         complete=complete,
+        provider=None if provider == "unknown" else provider,
     )
     owners = {document.key: each for each in bundles for document in each.documents}
     alone = {one.sort_key() for one in judge(Documents(beside), context)} if beside else set()

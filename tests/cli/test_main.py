@@ -14,7 +14,8 @@ import pytest
 
 import gangform
 from gangform.cli import synth
-from gangform.cli.main import main, parser
+from gangform.cli.commands import parser
+from gangform.cli.main import main
 
 Run = Callable[..., Any]
 COMMANDS = ("synth", "validate", "plan", "init", "explain", "profiles", "schema", "completion")

@@ -101,7 +101,7 @@ def _judged(made: Made) -> list[Finding]:
         Document(manifest=one, builder="by hand", origin=None, wave=0) for one in made.documents
     ]
     cluster = made.cluster.cluster
-    context = Context(versions=cluster.versions.releases, cluster=cluster)
+    context = Context(versions=cluster.versions.releases)
     return judge(Documents(documents), context)
 
 

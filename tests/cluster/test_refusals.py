@@ -87,8 +87,7 @@ REFUSALS = {*REFUSED, *KUEUE, *VOLCANO, "pod-would-be-refused"}
 
 def found(plane: ControlPlane, documents: Sequence[Object], code: str | None = None) -> list[str]:
     """What the rules find: the texts of one code, or all codes of refusals."""
-    cluster = plane.cluster
-    context = Context(versions=cluster.versions.releases, cluster=cluster)
+    context = Context(versions=plane.cluster.versions.releases)
     every = Documents(Document(manifest=each, builder="") for each in documents)
     if code is None:
         return [each.code.id for each in judge(every, context) if each.code.id in REFUSALS]

@@ -306,16 +306,16 @@ def _found(
     versions: dict[str, str] | None = None,
     complete: bool = False,
     exists: Iterable[tuple[str, str, str, str]] = (),
-    cluster: Any = None,
+    **said: Any,
 ) -> list[tuple[str, str]]:
     rule = load()[code]
     documents = Documents(Document(manifest=each, builder="") for each in manifests)
     releases = {name: Release.parse(text) for name, text in (versions or {}).items()}
     context = Context(
         versions=Versions(**{"kubernetes": Release(1, 36), **releases}) if releases else None,
-        cluster=cluster,
         exists=frozenset(Key(*key) for key in exists),
         complete=complete,
+        **said,
     )
     if not rule.applies(context):
         return []

@@ -25,20 +25,9 @@ def test_somebody_makes_the_gang(make: Make, refused: Check, accepted: Check) ->
 
 
 def test_the_clusters_provider_decides(make: Make, refused: Check, accepted: Check) -> None:
-    from gangform.inputs.cluster import Cluster, Installed, Pool
-
-    def cluster(provider: Any) -> Cluster:
-        return Cluster(
-            name="prod",
-            versions=Installed(kubernetes="1.36", lws="0.9", volcano="1.15"),
-            foundation="existing",
-            pools={"h100": Pool(hardware="h100-8x")},
-            lws_scheduler_provider=provider,
-        )
-
     pods = make("set", VOLCANO)
-    refused("gang-not-formed", "schedulerName ~ is off", pods, cluster=cluster("none"))
-    accepted("gang-not-formed", pods, cluster=cluster("volcano"))
+    refused("gang-not-formed", "schedulerName ~ is off", pods, provider="none")
+    accepted("gang-not-formed", pods, provider="volcano")
 
 
 def test_a_gang_is_one_whole_group(make: Make, refused: Check, accepted: Check) -> None:

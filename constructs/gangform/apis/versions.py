@@ -93,7 +93,7 @@ class Table:
 class Versions(NamedTuple):
     """The releases a cluster runs. `None`: not installed, or not said."""
 
-    kubernetes: Release
+    kubernetes: Release | None = None
     lws: Release | None = None
     kueue: Release | None = None
     volcano: Release | None = None

@@ -244,7 +244,7 @@ def completion(arguments: Namespace) -> int:
     """Print a completion script."""
     import shtab
 
-    from gangform.cli.main import parser
+    from gangform.cli.commands import parser
 
     say(shtab.complete(parser(), shell=arguments.shell))
     return 0

@@ -43,7 +43,9 @@ _NEWEST = {
 def check(serving: str, cluster: Cluster, form: Form) -> Iterator[Finding]:
     """What a serving of this form cannot run on; one that needs no sets of groups needs Kubernetes alone."""
     releases = cluster.versions.releases
-    floors = {"kubernetes": (releases.kubernetes, leaderworkerset.OLDEST_KUBERNETES)}
+    floors = {}
+    if releases.kubernetes is not None:
+        floors["kubernetes"] = (releases.kubernetes, leaderworkerset.OLDEST_KUBERNETES)
     if form.can.runs_groups and releases.lws is not None:
         floors["lws"] = (releases.lws, leaderworkerset.OLDEST)
     elif form.can.runs_groups:

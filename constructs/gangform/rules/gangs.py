@@ -74,14 +74,14 @@ def gang_not_formed(group: GroupView, documents: Documents, context: Context) ->
     scheduler = text(pod.spec, "schedulerName")
     if scheduler != volcano.SCHEDULER or volcano.GROUP_NAME in pod.annotations:
         return
-    provider = context.cluster.lws_scheduler_provider if context.cluster is not None else "unknown"
+    provider = context.provider
     release = context.versions.lws if context.versions is not None else None
     queue = annotation(group, volcano.QUEUE_NAME)
     if provider == "none":
         why = "LWS's scheduler provider is off"
     elif release is not None and release < _PROVIDER:
         why = f"LWS {release} has no scheduler provider"
-    elif provider == "unknown" and not queue:
+    elif provider is None and not queue:
         why = "the set names no queue and its pods no PodGroup"
     else:
         return

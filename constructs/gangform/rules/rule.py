@@ -10,11 +10,11 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeVar
 
-from gangform.apis.versions import Versions
+from gangform.apis.versions import Release, Versions
 from gangform.apis.views import FORMS, Documents
 from gangform.documents.document import Document, Key
 from gangform.findings import Code, DocumentPath, Finding, Path, ordered
-from gangform.inputs.cluster import Cluster
+from gangform.units import Seconds
 
 Scope = Literal["document", "cluster"]
 T = TypeVar("T")
@@ -30,11 +30,18 @@ class Context(NamedTuple):
 
     versions: Versions | None = None
     """Releases of the cluster."""
-    cluster: Cluster | None = None
     exists: frozenset[Key] = frozenset()
     """Objects known to live beside the documents: Secrets, claims, queues."""
     complete: bool = False
     """Whether the documents are a whole: what they name stands in them or in `exists`, or nowhere."""
+    domains: Mapping[str, int] | None = None
+    """How many values each node label has in the cluster: a level's domains. `None`: no inventory."""
+    provider: Literal["none", "volcano"] | None = None
+    """LWS's `schedulerProvider`, a switch of the whole cluster."""
+    cold_starts: Mapping[Key, Seconds] | None = None
+    """How long a workload takes from its pods to a ready leader, where that was measured or worked out."""
+    engines: Mapping[str, Release] | None = None
+    """Releases of engines by name, for images whose tag says none."""
 
     def offers(self, need: str) -> bool:
         """Whether a part of the context is there."""

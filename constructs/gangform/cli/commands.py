@@ -1,0 +1,205 @@
+"""Every command: its words, options and examples, and the function that runs it.
+
+Nothing heavy is imported here: a command's module is loaded when the command runs, so help and completion are quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gangform.cli.parser import (
+    Parser,
+    add_command,
+    file_option,
+    filled,
+    fleet_options,
+    output_option,
+)
+
+_ENDS = """\
+exit codes:
+  0  done, also with warnings
+  1  an error in the inputs, or output that is not current
+  2  wrongly called
+  3  the machine is not able: a folder that cannot be written, no Node
+"""
+
+
+def parser(only: str | None = None) -> Parser:
+    """Every command with its options, or one alone. `shtab` makes completions out of it."""
+    root = Parser(
+        prog="gangform",
+        description="Writes complete, consistent Kubernetes bundles for multi-node LLM serving.",
+        epilog="examples:\n"
+        "  gangform init --model deepseek-r1 --hardware h100-8x   write a first gangform.yaml\n"
+        "  gangform plan                                          see what it takes\n"
+        "  gangform synth                                         write dist/\n"
+        "  gangform synth --check                                 in CI: is dist/ current?\n\n"
+        f"{_ENDS}",
+    )
+    root.add_argument("--version", action="store_true", help="print the version")
+    root.add_argument("--debug", action="store_true", help="show tracebacks")
+    # The name of the program is what argparse would find, by formatting a usage.
+    commands = root.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", prog=root.prog
+    )
+    for name, add in COMMANDS.items():
+        if only in (None, name):
+            add(commands)
+    if only is None:
+        # Completions show the first line.
+        for command in commands.choices.values():
+            command.description = filled(command.description)
+    return root
+
+
+def _synth(commands: Any) -> None:
+    synth = add_command(
+        commands,
+        "synth",
+        "gangform.cli.synth:synth",
+        help="write the manifests",
+        description="Write the manifests: one file a serving and one for each cluster's queues and topology. Files of "
+        "gangform that are no longer made are removed; all others are left alone. With an error nothing is written.",
+        examples="  gangform synth\n  gangform synth deepseek-r1 --cluster prod-a\n"
+        "  gangform synth --stdout | kubectl diff -f -\n  gangform synth --check",
+    )
+    fleet_options(synth)
+    synth.add_argument(
+        "--output-dir",
+        metavar="FOLDER",
+        help="where to write (default: $CDK8S_OUTDIR, else dist beside the fleet file)",
+    )
+    instead = synth.add_mutually_exclusive_group()
+    instead.add_argument("--stdout", action="store_true", help="print the manifests instead")
+    instead.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; show what would change, and exit with 1 if anything would",
+    )
+
+
+def _validate(commands: Any) -> None:
+    validate = add_command(
+        commands,
+        "validate",
+        "gangform.cli.synth:validate",
+        help="check all that synth checks, writing nothing",
+        examples="  gangform validate\n  gangform validate -o json",
+    )
+    fleet_options(validate)
+    output_option(validate, formats=("table", "json", "yaml"))
+
+
+def _plan(commands: Any) -> None:
+    plan = add_command(
+        commands,
+        "plan",
+        "gangform.cli.show:plan",
+        help="show what every serving takes, and what has to be there first",
+        description="Show how every serving runs, with the arithmetic: form, shape, memory, cold start, rollout, "
+        "drains, quota and placement. Ends with what has to be there before it works. Also a fleet with errors has a "
+        "plan.",
+        examples="  gangform plan\n  gangform plan deepseek-r1 -o wide\n  gangform plan -o markdown >> comment.md",
+    )
+    fleet_options(plan)
+    output_option(plan)
+
+
+def _init(commands: Any) -> None:
+    init = add_command(
+        commands,
+        "init",
+        "gangform.cli.fleet:init",
+        help="write a first gangform.yaml",
+        examples="  gangform init --model deepseek-r1 --hardware h100-8x\n"
+        "  gangform init --model qwen3-32b --hardware aws-p5 --groups 4 --admission none",
+    )
+    init.add_argument("--model", metavar="NAME", help="a model that `gangform profiles` lists")
+    init.add_argument("--hardware", metavar="NAME", help="a kind of node that it lists")
+    init.add_argument("--groups", type=_groups, default=1, metavar="N", help="copies (default: 1)")
+    init.add_argument(
+        "--admission", default="kueue", metavar="NAME", help="who starts groups (default: kueue)"
+    )
+    init.add_argument("--cluster", default="prod", metavar="NAME", help="(default: prod)")
+    init.add_argument("--namespace", default="llm", metavar="NAME", help="(default: llm)")
+    init.add_argument("--name", metavar="NAME", help="of the serving (default: as the model)")
+    init.add_argument("--engine-version", metavar="VERSION", help="(default: the newest known)")
+    init.add_argument("-f", "--file", default="gangform.yaml", metavar="FILE", help="what to write")
+    init.add_argument("--force", action="store_true", help="replace a file that is there")
+
+
+def _explain(commands: Any) -> None:
+    explain = add_command(
+        commands,
+        "explain",
+        "gangform.cli.explain:explain",
+        help="explain a code, an input field, or a value in the output",
+        examples="  gangform explain                                     all codes\n"
+        "  gangform explain model-does-not-fit\n"
+        "  gangform explain servings.parallelism.tensor\n"
+        "  gangform explain LeaderWorkerSet/deepseek-r1 spec.replicas",
+    )
+    file_option(explain)
+    output_option(explain)
+    explain.add_argument("target", nargs="?", metavar="CODE|FIELD|KIND/NAME")
+    explain.add_argument("path", nargs="?", metavar="PATH", help="a field of that object")
+
+
+def _profiles(commands: Any) -> None:
+    profiles = add_command(
+        commands,
+        "profiles",
+        "gangform.cli.fleet:profiles",
+        help="list models, hardware and clusters, or show one with its sources",
+        examples="  gangform profiles\n  gangform profiles deepseek-r1",
+    )
+    file_option(profiles)
+    output_option(profiles)
+    profiles.add_argument("name", nargs="?", metavar="NAME")
+
+
+def _schema(commands: Any) -> None:
+    schema = add_command(
+        commands,
+        "schema",
+        "gangform.cli.fleet:schema",
+        help="print the JSON Schema of a file, for editors",
+        examples="  gangform schema > gangform.schema.json\n  gangform schema model -o yaml",
+    )
+    kinds = ("fleet", "serving", "cluster", "model", "hardware")
+    schema.add_argument("kind", nargs="?", choices=kinds, default="fleet", metavar="KIND")
+    output_option(schema, formats=("json", "yaml"), default="json")
+
+
+def _completion(commands: Any) -> None:
+    completion = add_command(
+        commands,
+        "completion",
+        "gangform.cli.fleet:completion",
+        help="print a completion script for a shell",
+        examples='  eval "$(gangform completion bash)"\n'
+        '  gangform completion zsh > "${fpath[1]}/_gangform"',
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+
+
+COMMANDS: Mapping[str, Callable[[Any], None]] = {
+    "synth": _synth,
+    "validate": _validate,
+    "plan": _plan,
+    "init": _init,
+    "explain": _explain,
+    "profiles": _profiles,
+    "schema": _schema,
+    "completion": _completion,
+}
+"""Who adds a command, in the order of the help."""
+
+
+def _groups(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"`{text}` is no whole number of at least 1")
+    return int(text)
