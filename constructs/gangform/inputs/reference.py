@@ -26,12 +26,13 @@ from gangform.inputs.fields import (
     is_model,
     words,
 )
+from gangform.inputs.given import Given
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.nearest import nearest
 from gangform.inputs.serving import Serving
 
-SchemaKind = Literal["fleet", "serving", "cluster", "model", "hardware"]
+SchemaKind = Literal["fleet", "serving", "cluster", "model", "hardware", "given"]
 """What a file of inputs may hold."""
 
 _KINDS: Mapping[str, type[BaseModel]] = {
@@ -40,6 +41,7 @@ _KINDS: Mapping[str, type[BaseModel]] = {
     "cluster": Cluster,
     "model": ModelProfile,
     "hardware": HardwareShape,
+    "given": Given,
 }
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -214,7 +216,7 @@ def json_schema(kind: SchemaKind) -> dict[str, Any]:
     _describe(schema, model)
     if kind == "fleet":
         _either_form(schema)
-    else:
+    elif "name" in schema.get("required", ()):
         schema["required"].remove("name")
     schema["$schema"] = _DRAFT
     schema["title"] = f"gangform {kind}"
