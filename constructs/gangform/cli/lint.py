@@ -13,9 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gangform.cli.findings import head, indented, summary
-from gangform.cli.selection import usage
 from gangform.cli.terminal import UsageError, paint, say, tell
-from gangform.findings import CODES, InputError
+from gangform.findings import CODES
 
 if TYPE_CHECKING:
     from gangform.inputs.given import Running
@@ -71,8 +70,8 @@ def _versions(words: Sequence[str]) -> Running:
         written[name.strip()] = version.strip()
     try:
         return read_versions(written)
-    except InputError as error:
-        raise UsageError(f"--versions: {usage(error)}") from None
+    except ValueError as error:
+        raise UsageError(f"--versions: {error}") from None
 
 
 def _codes(words: Sequence[str], option: str) -> frozenset[str]:

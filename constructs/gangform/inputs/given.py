@@ -1,6 +1,6 @@
 """Facts about a cluster that manifests cannot say, as `gangform lint` takes them: a file, and releases."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationError
@@ -9,7 +9,6 @@ from pydantic_core import PydanticCustomError
 from gangform.apis.kinds import GROUPS, NO_NAMESPACE
 from gangform.apis.versions import Release, Versions
 from gangform.documents.read import Source
-from gangform.findings import CODES, Finding, InputError, InputPath
 from gangform.inputs.base import Duration, LabelKey, Model, Natural
 from gangform.inputs.nearest import nearest
 from gangform.inputs.serving import Version
@@ -97,28 +96,20 @@ def read_versions(written: Mapping[str, str]) -> Running:
     """The releases of a command line.
 
     Raises:
-        InputError: With every name that is unknown and every text that is no version.
+        ValueError: A name is unknown, or a text is no version; the message says all of them.
     """
     known = tuple(Running.model_fields)
-    found = [_unknown(name, known) for name in written if name not in known]
+    wrong: list[str] = []
     for name, version in written.items():
+        if name not in known:
+            near = nearest(name, known)
+            fix = f"did you mean {near[0]}?" if near else f"the names are {', '.join(known)}"
+            wrong.append(f"no release of `{name}` is of use; {fix}")
+            continue
         try:
             Release.parse(version)
         except ValueError as error:
-            found.append(_finding("version-invalid", name, str(error), f"write {name}=0.10"))
-    if found:
-        raise InputError(found)
+            wrong.append(f"{name}: {error}")
+    if wrong:
+        raise ValueError("\n".join(wrong))
     return Running.model_validate(written, by_alias=True, by_name=False)
-
-
-def _unknown(name: str, known: Sequence[str]) -> Finding:
-    near = nearest(name, known)
-    fix = f"did you mean {near[0]}?" if near else f"the names are {', '.join(known)}"
-    return _finding("key-unknown", name, f"nothing is called `{name}`", fix)
-
-
-def _finding(code: str, name: str, what: str, fix: str) -> Finding:
-    from gangform.inputs import translate  # declares the code
-
-    assert translate
-    return Finding(code=CODES[code], at=InputPath((name,)), what=what, fix=fix)
