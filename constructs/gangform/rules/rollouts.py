@@ -10,8 +10,7 @@ from gangform.apis import kueue
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView
 from gangform.apis.views import Documents, form_of
-from gangform.documents.document import sequence
-from gangform.findings import Path, Severity, declare
+from gangform.findings import Severity, declare
 from gangform.rules.demand import queue_label
 from gangform.rules.joins import (
     SETS,
@@ -48,15 +47,6 @@ NAME = declare(
     Severity.BREAKS,
     "lws §2e; lab E9, kueue §2.3",
 )
-PRUNED = declare(
-    "field-pruned-by-release",
-    "A field or value that the declared release of LWS does not have",
-    Severity.BREAKS,
-    "lws §13.1",
-)
-
-_RESTART: Final = ("leaderWorkerTemplate", "restartPolicy")
-_CLAIMS: Final = ("leaderWorkerTemplate", "volumeClaimTemplates")
 _ROLLING: Final = ("rolloutStrategy", "rollingUpdateConfiguration")
 _DNS_1035: Final = re.compile(r"^[a-z]([a-z0-9-]*[a-z0-9])?$")
 
@@ -148,30 +138,3 @@ def name_exceeds_bound(group: GroupView, documents: Documents, context: Context)
             what=f"`{group.name}` is not a DNS label that starts with a letter",
             fix="use a-z, 0-9 and -, with a letter first",
         )
-
-
-@rule(PRUNED, kinds=SETS, needs=("versions",))
-@over_groups
-def field_pruned_by_release(
-    group: GroupView, documents: Documents, context: Context
-) -> Iterator[Fault]:
-    """The declared release has every field that is written."""
-    release = context.versions.lws if context.versions is not None else None
-    if release is None:
-        return
-    used: list[tuple[str, Path]] = []
-    if group.word(*_RESTART) == lws.AFTER_START:
-        used.append((lws.AFTER_START, (*group.at, *_RESTART)))
-    if sequence(group.part(*_CLAIMS)):
-        used.append(("volumeClaimTemplates", (*group.at, *_CLAIMS)))
-    if group.part(*_ROLLING, "partition"):
-        used.append(("partition", (*group.at, *_ROLLING, "partition")))
-    for name, path in used:
-        if not lws.FIELDS.has(name, release):
-            row = lws.FIELDS.rows[name]
-            yield Fault(
-                path=path,
-                what=f"{name} exists from LWS {row.since} on; the cluster runs {release}",
-                fix=f"remove it, or run LWS {row.since}",
-                seen={"since": str(row.since), "runs": str(release)},
-            )

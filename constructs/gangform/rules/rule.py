@@ -108,6 +108,7 @@ RULES: dict[str, Rule] = {}
 
 MODULES: Final = (
     "metadata",
+    "fields",
     "references",
     "pods",
     "probes",
