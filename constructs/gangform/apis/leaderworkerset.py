@@ -24,6 +24,7 @@ NAME = PREFIX + "name"
 WORKER_INDEX = PREFIX + "worker-index"
 GROUP_INDEX = PREFIX + "group-index"
 EXCLUSIVE_TOPOLOGY = PREFIX + "exclusive-topology"
+SUBGROUP_EXCLUSIVE_TOPOLOGY = PREFIX + "subgroup-exclusive-topology"
 LEADER_INDEX = "0"
 """Value of the worker index on leaders. There is no role label on pods (`lws §1`, `lab` summary 1)."""
 
