@@ -119,6 +119,7 @@ RULES: dict[str, Rule] = {}
 
 MODULES: Final = (
     "metadata",
+    "fields",
     "references",
     "pods",
     "probes",
@@ -127,6 +128,10 @@ MODULES: Final = (
     "nodes",
     "groups",
     "rollouts",
+    "ignored",
+    "placement",
+    "fabric",
+    "roles",
     "traffic",
     "network",
     "disruption",
