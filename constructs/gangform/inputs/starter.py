@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gangform.findings import Finding, InputError, InputPath, Severity, declare
 from gangform.inputs.cluster import Library
+from gangform.inputs.defaults import editions
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.library import shipped_library
 from gangform.inputs.load import load_text
@@ -119,6 +120,7 @@ def starter(
     environment.filters["quoted"] = json.dumps
     backend = BACKENDS.get(admission, _PLAIN)
     text = environment.get_template("gangform.yaml.j2").render(
+        edition=editions()[-1],
         name=_label(model) if name is None else name,
         model=model,
         checkpoint=profile.checkpoint.human(),
