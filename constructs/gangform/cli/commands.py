@@ -226,12 +226,47 @@ def _completion(commands: Any) -> None:
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
 
 
+def _cluster(commands: Any) -> None:
+    cluster = add_command(
+        commands,
+        "cluster",
+        "gangform.cli.cluster:import_nodes",
+        help="read what a cluster's nodes say",
+        examples="  kubectl get nodes -o json | gangform cluster import -",
+    )
+    actions = cluster.add_subparsers(
+        title="actions", dest="action", metavar="ACTION", required=True, prog=cluster.prog
+    )
+    imports = add_command(
+        actions,
+        "import",
+        "gangform.cli.cluster:import_nodes",
+        help="make pools of nodes: hardware, counts, topology",
+        description="Make pools of nodes: by GPU product, with what a node offers, the levels of the topology, and how "
+        "many nodes lie in each domain. Printed, or kept in profiles/nodes/NAME.yaml, which is joined to the cluster "
+        "NAME. What people wrote about the cluster is never touched, and wins.",
+        examples="  kubectl get nodes -o json | gangform cluster import -\n"
+        "  kubectl get nodes -o json | gangform cluster import - --name prod --write",
+    )
+    imports.add_argument(
+        "nodes", metavar="FILE", help="output of `kubectl get nodes -o json` (or yaml); - for stdin"
+    )
+    imports.add_argument(
+        "--name", metavar="NAME", help="of the cluster (default: the only one of the fleet)"
+    )
+    imports.add_argument(
+        "--write", action="store_true", help="keep it in profiles/nodes/ beside the fleet file"
+    )
+    file_option(imports)
+
+
 COMMANDS: Mapping[str, Callable[[Any], None]] = {
     "synth": _synth,
     "validate": _validate,
     "plan": _plan,
     "lint": _lint,
     "init": _init,
+    "cluster": _cluster,
     "explain": _explain,
     "profiles": _profiles,
     "schema": _schema,
