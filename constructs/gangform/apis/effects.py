@@ -78,6 +78,8 @@ class Effect(NamedTuple):
     condition: Condition | None = None
     entry: bool = False
     """Only where an entry of the list as a whole comes, goes or moves."""
+    paced: bool = True
+    """Whether a rollout that it begins obeys the rollout strategy."""
 
     def covers(self, path: Path) -> bool:
         """Whether a path lies at or below the field."""
@@ -127,6 +129,11 @@ class Effects:
 
     def _first(self, path: Path, change: Change, situation: Situation) -> Effect:
         return next(row for row in self.rows if row.is_about(path, change, situation))
+
+    @cached_property
+    def rolls(self) -> bool:
+        """Whether the kind runs pods that a change replaces."""
+        return any(row.outcome is Outcome.ROLLS for row in self.rows)
 
     @cached_property
     def shown(self) -> tuple[tuple[str, Effect], ...]:

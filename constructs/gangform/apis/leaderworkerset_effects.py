@@ -154,7 +154,8 @@ _ROWS = [
             Outcome.ROLLS,
             evidence,
             source,
-            says="leaders go at once, outside the pace of the rollout",
+            says="leaders go outside the pace of the rollout",
+            paced=False,
         )
         for key, evidence, source in zip(
             _COPIED, (Evidence.LAB, Evidence.CODE), ("lws §2b; lab E2", "lws §1"), strict=True
