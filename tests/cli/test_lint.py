@@ -112,7 +112,7 @@ def test_findings_as_json(run: Run, file: str) -> None:
     assert (
         found["shell-variable-in-value"]["line"],
         found["shell-variable-in-value"]["column"],
-    ) == (17, 61)
+    ) == (17, 60)
 
 
 def test_findings_as_sarif(
