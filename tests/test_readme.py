@@ -19,7 +19,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def blocks(language: str) -> list[str]:
     """The fenced blocks of a language, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.M | re.S)
+    return [text for named, text in fences if named == language]
 
 
 def squeezed(text: str) -> list[str]:

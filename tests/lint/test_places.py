@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from gangform.documents.document import Manifest
 from gangform.lint.objects import named_path
 from gangform.lint.report import Report
 
@@ -133,7 +134,7 @@ def test_entries_are_called_by_name_where_people_do() -> None:
         "ports": [{"name": "http"}],
         "volumeMounts": [{"name": "m"}],
     }
-    manifest = {
+    manifest: Manifest = {
         "spec": {
             "roles": [{"name": "prefill"}],
             "volumes": [{"name": "shm"}, "odd"],
