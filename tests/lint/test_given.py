@@ -200,3 +200,16 @@ def test_versions_are_known_names_and_versions(versions: dict[str, str], said: s
 def test_a_missing_file_is_said_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read(str(tmp_path / "nowhere.yaml"))
+
+
+def test_completeness_counts_for_a_single_set_alone(run: Run, write: Write, workload: str) -> None:
+    facts = write("facts.yaml", "complete: true")
+    pod = workload.replace(
+        "      spec:\n        c", "      spec:\n        serviceAccountName: sa\n        c"
+    )
+    write("a/k.yaml", pod.format(name="r1"))
+    write("b/k.yaml", pod.format(name="r1").replace("replicas: 2", "replicas: 3"))
+    code = "pod-needs-missing-object"
+    assert code in [each.finding.code.id for each in run("a", given=(facts,)).findings]
+    assert code not in [each.finding.code.id for each in run("a").findings]
+    assert code not in [each.finding.code.id for each in run("a", "b", given=(facts,)).findings]

@@ -128,7 +128,7 @@ def test_a_field_that_is_missing_has_the_place_of_what_is_around(run: Run) -> No
 
 
 def test_entries_are_called_by_name_where_people_do() -> None:
-    container = {
+    container: Manifest = {
         "name": "engine",
         "env": [{"name": "A"}, {"value": "x"}],
         "ports": [{"name": "http"}],
