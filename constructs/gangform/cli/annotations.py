@@ -104,7 +104,7 @@ def _fingerprints(findings: Iterable[Located], root: Path) -> Iterator[str]:
     for each in findings:
         place = (_from(each.span.file, root), each.kind, each.namespace, each.name, each.path)
         said = "\n".join((each.finding.code.id, *place))
-        print_ = hashlib.sha256(said.encode()).hexdigest()[:32]
+        print_ = hashlib.sha256(said.encode(errors="backslashreplace")).hexdigest()[:32]
         met[print_] += 1
         yield f"{print_}:{met[print_]}"
 
