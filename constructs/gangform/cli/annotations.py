@@ -7,7 +7,8 @@ folder. A fingerprint says what is wrong with which field, and no line: it survi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -36,6 +37,7 @@ def sarif(findings: Sequence[Located]) -> str:
     codes = sorted({each.finding.code for each in findings}, key=lambda code: code.id)
     numbers = {code.id: number for number, code in enumerate(codes)}
     root = _root()
+    prints = _fingerprints(findings, root)
     driver = {
         "name": "gangform",
         "semanticVersion": __version__,
@@ -45,7 +47,10 @@ def sarif(findings: Sequence[Located]) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"uri": f"{root.as_uri()}/"}},
-        "results": [_result(each, numbers, root) for each in findings],
+        "results": [
+            _result(each, numbers[each.finding.code.id], print_, root)
+            for each, print_ in zip(findings, prints, strict=True)
+        ],
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=2, ensure_ascii=False)
@@ -62,7 +67,7 @@ def _rule(code: Code) -> dict[str, Any]:
     }
 
 
-def _result(each: Located, numbers: dict[str, int], root: Path) -> dict[str, Any]:
+def _result(each: Located, number: int, fingerprint: str, root: Path) -> dict[str, Any]:
     finding, span = each.finding, each.span
     location: dict[str, Any] = {
         "physicalLocation": {
@@ -76,11 +81,11 @@ def _result(each: Located, numbers: dict[str, int], root: Path) -> dict[str, Any
         location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "object"}]
     return {
         "ruleId": finding.code.id,
-        "ruleIndex": numbers[finding.code.id],
+        "ruleIndex": number,
         "level": finding.code.severity.word,
         "message": {"text": f"{finding.what}. To repair it: {finding.fix}"},
         "locations": [location],
-        "partialFingerprints": {"gangformField/v1": _fingerprint(each, root)},
+        "partialFingerprints": {"gangformField/v1": fingerprint},
     }
 
 
@@ -93,11 +98,15 @@ def _artifact(file: str, root: Path) -> dict[str, str]:
     return {"uri": quote(path), "uriBaseId": _ROOT}
 
 
-def _fingerprint(each: Located, root: Path) -> str:
-    place = (_from(each.span.file, root), each.kind, each.namespace, each.name, each.path)
-    of_a_file = () if each.kind else (each.finding.what,)
-    said = "\n".join((each.finding.code.id, *place, *of_a_file))
-    return hashlib.sha256(said.encode()).hexdigest()[:32]
+def _fingerprints(findings: Iterable[Located], root: Path) -> Iterator[str]:
+    """One for each finding; of several about one field each has its number."""
+    met: Counter[str] = Counter()
+    for each in findings:
+        place = (_from(each.span.file, root), each.kind, each.namespace, each.name, each.path)
+        said = "\n".join((each.finding.code.id, *place))
+        print_ = hashlib.sha256(said.encode(errors="backslashreplace")).hexdigest()[:32]
+        met[print_] += 1
+        yield f"{print_}:{met[print_]}"
 
 
 # ── GitHub ───────────────────────────────────────────────────────────────────────────────────────

@@ -115,10 +115,10 @@ def _print(findings: Sequence[Located], output: str) -> None:
 def _render(each: Located) -> str:
     finding, span = each.finding, each.span
     owner = "/".join(part for part in (each.kind, each.namespace, each.name) if part)
-    about = f": {owner} {each.path}".rstrip() if owner or each.path else ""
+    about = " ".join(part for part in (owner, each.path) if part)
     return (
         f"{head(finding, sys.stdout)}: {indented(finding.what)}\n"
-        f"  --> {span.file}:{span.line}:{span.column}{about}\n"
+        f"  --> {span.file}:{span.line}:{span.column}{': ' if about else ''}{about}\n"
         f"  fix: {indented(finding.fix)}\n"
     )
 

@@ -25,9 +25,18 @@ class Mark:
 
     __slots__ = ("children", "column", "line")
 
-    def __init__(self, line: int, column: int) -> None:
+    def __init__(
+        self,
+        line: int,
+        column: int,
+        children: "dict[str | int, tuple[int, int, Mark]] | None" = None,
+    ) -> None:
         self.line, self.column = line, column
-        self.children: dict[str | int, tuple[int, int, Mark]] = {}
+        # Most values are single ones, and share a map that nobody fills.
+        self.children = _NOTHING_INSIDE if children is None else children
+
+
+_NOTHING_INSIDE: dict[str | int, tuple[int, int, Mark]] = {}
 
 
 class Places:

@@ -62,7 +62,12 @@ def read(container: Manifest) -> EngineReading | None:
 def _start_limit(container: Manifest) -> tuple[str, int] | None:
     for variable in sequence(container, "env"):
         value = text(variable, "value")
-        if text(variable, "name") == READY_TIMEOUT and value.isdecimal() and value.isascii():
+        if (
+            text(variable, "name") == READY_TIMEOUT
+            and value.isdecimal()
+            and value.isascii()
+            and len(value) < 10
+        ):
             return READY_TIMEOUT, int(value)
     return None
 

@@ -24,6 +24,9 @@ from gangform.lint.sources import Text
 from gangform.rules.rule import Context
 from gangform.units import Seconds
 
+_OBJECTS = b"apiVersion"
+"""What a file of facts does not hold, and the answer of a cluster always does, also an empty one."""
+
 
 class Beside(NamedTuple):
     """Everything that was given."""
@@ -48,7 +51,7 @@ def beside(files: Sequence[str], versions: Running) -> Beside:
     facts: list[Given] = []
     for file in files:
         content = read(Text(file, Path(file).read_bytes(), (), True))
-        if not content.objects and (content.others == 1 or content.faults):
+        if not content.objects and _OBJECTS not in content.text.content:
             facts.append(read_given(read_file(Path(file))))
             continue
         if content.faults:

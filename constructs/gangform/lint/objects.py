@@ -76,19 +76,26 @@ def read(text: Text) -> Content:
         return Content(text, (), (_not_text(text, error),), 0, ())
     objects: list[Object] = []
     faults: list[Fault] = []
+    remarks: list[Fault] = []
     others = 0
     for source in read_manifests(decoded, text.file):
         if source.findings:
             faults += [Fault(one, _span(one, text.file)) for one in source.findings]
         elif _is_object(source.manifest):
             objects.append(Object(source, _document(source.manifest)))
+            remarks += [Fault(one, _span(one, text.file)) for one in source.remarks]
         else:
             others += 1
     if faults and _TEMPLATE.search(decoded):
         faults = [_unrendered(text.file)]
-    elif faults and not text.named and not _KEYS.search(decoded):
+    elif faults and not text.named and not (_KEYS.search(decoded) and _meant(faults)):
         faults, others = [], others + 1
-    return Content(text, tuple(objects), tuple(faults), others, comments(decoded))
+    return Content(text, tuple(objects), (*faults, *remarks), others, comments(decoded))
+
+
+def _meant(faults: list[Fault]) -> bool:
+    """Whether a file may have been meant for Kubernetes: a list at its root never is."""
+    return any(each.finding.code.id != "yaml-one-object" for each in faults)
 
 
 def chart(file: str) -> Fault:

@@ -67,7 +67,11 @@ def lint(found: Found, given: Beside) -> Report:
     located = [_whole(fault) for content in contents for fault in content.faults]
     located = [each for each in located if not known.hides(each.finding.code.id, each.span)]
     located += [_whole(chart(file)) for file in found.charts]
-    for objects in sets(contents):
+    apart = sets(contents)
+    if len(apart) > 1:
+        # What one set lacks may stand in another, and belong to it after all.
+        given = given._replace(context=given.context._replace(complete=False))
+    for objects in apart:
         located += _judged(objects, given, known, failed)
     rules = load()
     located += map(

@@ -4,7 +4,7 @@ What was named together is one set, since a Service in one file may be wrong abo
 hold alternatives: overlays for two clusters, examples that have nothing to do with each other. They show by an object
 that stands in two files with different content. Then each folder in it is a set of its own, by the same rule, and so
 are the files that lie in it directly, together where they have no such object, else each by itself. In one file or
-stream a set ends where an object comes again.
+stream another set begins where an object comes again.
 """
 
 from __future__ import annotations
@@ -59,15 +59,27 @@ def _alternatives(contents: Sequence[Content]) -> bool:
 
 
 def _stretches(objects: Sequence[Object]) -> Iterator[list[Object]]:
-    known: dict[Key, Object] = {}
-    for each in objects:
+    """The sets of one stream.
+
+    One that follows begins where an object comes again, or before it, with the first object since of the kind that
+    the set before began with: the order is the same in all of them, but not all names need be.
+    """
+    begin = 0
+    known: dict[Key, int] = {}
+    for here, each in enumerate(objects):
         key = each.document.key
-        first = known.get(key)
-        if key.name and first is not None and first.manifest != each.manifest:
-            yield list(known.values())
-            known = {}
-        known[key if key.name else Key("", "", "", str(len(known)))] = each
-    yield list(known.values())
+        earlier = known.get(key)
+        if key.name and earlier is not None and objects[earlier].manifest != each.manifest:
+            kind = objects[begin].document.kind
+            again = here
+            if each.document.kind != kind:
+                between = range(earlier + 1, here)
+                again = next((n for n in between if objects[n].document.kind == kind), here)
+            yield list(objects[begin:again])
+            begin = again
+            known = {objects[n].document.key: n for n in range(begin, here)}
+        known[key] = here
+    yield list(objects[begin:])
 
 
 def _once(objects: Sequence[Object]) -> list[Object]:
