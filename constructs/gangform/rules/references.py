@@ -117,7 +117,7 @@ def _holds_pods(node: Node) -> bool:
     return False
 
 
-def _missing(documents: Documents, context: Context, key: Key) -> bool:
+def missing(documents: Documents, context: Context, key: Key) -> bool:
     """Whether a name leads nowhere, as far as one can say."""
     if not key.name or key in context.exists:
         return False
@@ -134,7 +134,8 @@ def _instead(documents: Documents, key: Key) -> str:
     return close[0] if close else (names[0] if names else "")
 
 
-def _fault(documents: Documents, key: Key, path: Path) -> Fault:
+def lost(documents: Documents, key: Key, path: Path) -> Fault:
+    """The fault of a name that leads nowhere, with the nearest one that leads somewhere."""
     other = _instead(documents, key)
     where = f" in namespace {key.namespace}" if key.namespace else ""
     if other and documents.get(key._replace(name=other)) is None:
@@ -288,8 +289,8 @@ def reference_unresolved(
 ) -> Iterator[Fault]:
     """Queues, flavors, topologies, scale targets and backends of routes exist."""
     for path, key in _NAMES[subject.kind](subject):
-        if _missing(documents, context, key):
-            yield _fault(documents, key, path)
+        if missing(documents, context, key):
+            yield lost(documents, key, path)
 
 
 @rule(CANNOT_SCALE, kinds=("HorizontalPodAutoscaler", "ScaledObject"))
@@ -314,11 +315,11 @@ def queue_unresolved(group: GroupView, documents: Documents, context: Context) -
     """The queue label names a LocalQueue of the same namespace."""
     name = queue_label(group)
     key = Key(kueue.GROUP, "LocalQueue", group.namespace, name)
-    missing = _missing(documents, context, key)
-    if not missing and name and key not in context.exists and documents.get(key) is None:
-        missing = any(other.key.name == name for other in documents.of("LocalQueue"))
-    if missing:
-        yield _fault(documents, key, (*group.own, "labels", kueue.QUEUE_NAME))
+    nowhere = missing(documents, context, key)
+    if not nowhere and name and key not in context.exists and documents.get(key) is None:
+        nowhere = any(other.key.name == name for other in documents.of("LocalQueue"))
+    if nowhere:
+        yield lost(documents, key, (*group.own, "labels", kueue.QUEUE_NAME))
 
 
 @rule(GROUP_UNRESOLVED, kinds=WORKLOADS)
@@ -330,9 +331,9 @@ def pod_group_unresolved(
     for pod in templates(group):
         name = pod.annotations.get(volcano.GROUP_NAME, "")
         key = Key(_VOLCANO_GROUP, "PodGroup", group.namespace, name)
-        if _missing(documents, context, key):
+        if missing(documents, context, key):
             path = (*pod.path, "metadata", "annotations", volcano.GROUP_NAME)
-            yield _fault(documents, key, path)
+            yield lost(documents, key, path)
 
 
 @rule(POD_NEEDS, kinds=WORKLOADS, scope="cluster")
@@ -344,5 +345,5 @@ def pod_needs_missing_object(
     for pod in templates(group):
         for path, kind, name in needs(pod.spec):
             key = Key("", kind, group.namespace, name)
-            if _missing(documents, context, key):
-                yield _fault(documents, key, (*pod.path, "spec", *path))
+            if missing(documents, context, key):
+                yield lost(documents, key, (*pod.path, "spec", *path))

@@ -127,6 +127,7 @@ MODULES: Final = (
     "scaling",
     "admission",
     "queues",
+    "sharing",
     "gangs",
     "engine",
     "monitoring",
