@@ -122,6 +122,7 @@ MODULES: Final = (
     "fabric",
     "roles",
     "traffic",
+    "routes",
     "network",
     "disruption",
     "scaling",
