@@ -125,6 +125,19 @@ def gpus(documents: Documents, pod: PodView) -> int:
 
 
 @joined
+def _by_space(documents: Documents) -> dict[tuple[str, str], list[Document]]:
+    found: defaultdict[tuple[str, str], list[Document]] = defaultdict(list)
+    for document in documents.all:
+        found[document.kind, document.key.namespace].append(document)
+    return dict(found)
+
+
+def within(documents: Documents, kind: str, namespace: str) -> Sequence[Document]:
+    """The documents of a kind in one namespace; an empty one for what lies in none."""
+    return _by_space(documents).get((kind, namespace), ())
+
+
+@joined
 def _groups(documents: Documents) -> dict[int, list[GroupView]]:
     found: defaultdict[int, list[GroupView]] = defaultdict(list)
     for group in documents.groups():

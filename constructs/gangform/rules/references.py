@@ -190,6 +190,12 @@ def selector_matches_nothing(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A selector matches the pods that some set of the documents will have."""
+    if subject.kind == "PodDisruptionBudget" and dig(subject.manifest, "spec", "selector") is None:
+        yield Fault(
+            path=("spec", "selector"),
+            what="there is no selector, which matches no pod",
+            fix="select the pods of the set that the budget is for",
+        )
     found = selector_of(subject)
     spaces = _namespaces(subject, documents)
     if found is None or spaces is None:

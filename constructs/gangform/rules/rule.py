@@ -125,6 +125,8 @@ MODULES: Final = (
     "routes",
     "network",
     "disruption",
+    "budgets",
+    "allowances",
     "scaling",
     "admission",
     "queues",
