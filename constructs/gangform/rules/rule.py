@@ -132,6 +132,8 @@ MODULES: Final = (
     "queues",
     "sharing",
     "gangs",
+    "hypernodes",
+    "later",
     "engine",
     "monitoring",
 )
