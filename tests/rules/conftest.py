@@ -151,6 +151,23 @@ def _deployment() -> Object:
     }
 
 
+def _stateful() -> Object:
+    template = _template(leader=True)
+    template["metadata"]["labels"] = {"app.kubernetes.io/name": "hand"}
+    template["spec"]["containers"][0]["args"] = ["--tensor-parallel-size=8"]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "hand", "namespace": "llm"},
+        "spec": {
+            "replicas": 2,
+            "serviceName": "hand",
+            "selector": {"matchLabels": {"app.kubernetes.io/name": "hand"}},
+            "template": template,
+        },
+    }
+
+
 def _service() -> Object:
     return {
         "apiVersion": "v1",
@@ -303,6 +320,7 @@ BUILDERS: dict[str, Callable[[], Object]] = {
     "route": _route,
     "ingress": _ingress,
     "deployment": _deployment,
+    "stateful": _stateful,
     "service": _service,
     "budget": _budget,
     "scaler": _scaler,

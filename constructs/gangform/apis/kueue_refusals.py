@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Final
 
 from gangform.apis.pods import amount_of
+from gangform.apis.structure import unrendered
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text
 from gangform.findings import Path
 
@@ -46,7 +47,7 @@ def _row(row: Node, path: Path, cohort: str) -> Iterator[Refusal]:
     amounts: dict[str, Fraction] = {}
     for field in ("nominalQuota", "borrowingLimit", "lendingLimit"):
         written = dig(row, field)
-        if written is None:
+        if written is None or unrendered(written):
             continue
         amount = amount_of(written)
         if str(written).startswith("-"):
@@ -99,10 +100,10 @@ def queue_refusals(manifest: Manifest) -> Iterator[Refusal]:
     checks = ("spec", "admissionChecksStrategy", "admissionChecks")
     for index, check in enumerate(sequence(manifest, *checks)):
         for place, name in enumerate(sequence(check, "onFlavors")):
-            if isinstance(name, str) and name not in flavors:
+            if isinstance(name, str) and flavors and name not in flavors:
                 yield (
                     (*checks, index, "onFlavors", place),
-                    f"`{name}` is no flavor of this queue: {', '.join(sorted(flavors)) or 'none'}",
+                    f"`{name}` is no flavor of this queue: {', '.join(sorted(flavors))}",
                     "name a flavor of the queue, or remove onFlavors for all of them",
                 )
 

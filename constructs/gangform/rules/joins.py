@@ -20,6 +20,7 @@ from gangform.documents.document import (
     mapping,
     sequence,
     text,
+    texts,
     whole,
 )
 from gangform.engines.engine import ENGINES, EngineReading, engine
@@ -57,7 +58,7 @@ class Run(NamedTuple):
 
 def labels_of(node: Node | None) -> dict[str, str]:
     """The labels of a map, as far as they are texts."""
-    return {key: value for key, value in mapping(node).items() if isinstance(value, str)}
+    return texts(node)
 
 
 def match_labels(selector: Node | None) -> dict[str, str] | None:

@@ -119,6 +119,7 @@ MODULES: Final = (
     "rollouts",
     "ignored",
     "placement",
+    "byhand",
     "fabric",
     "roles",
     "traffic",
