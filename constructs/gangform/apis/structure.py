@@ -127,7 +127,14 @@ def departures(
             yield from departures(value, known, release, path)
 
 
+def unrendered(value: Node | None) -> bool:
+    """Whether a text waits for somebody to fill it in: envsubst, Helm."""
+    return isinstance(value, str) and ("$" in value or "{{" in value)
+
+
 def _holds(value: Node, field: Field) -> bool:
+    if unrendered(value):
+        return True
     number = isinstance(value, int) and not isinstance(value, bool)
     match field.shape:
         case "int":

@@ -15,13 +15,14 @@ from gangform.rules.demand import queue_label
 from gangform.rules.joins import (
     SETS,
     is_percent,
+    is_set,
     most_groups,
     over_groups,
     rollout,
     rolls_in_place,
     scaler_for,
 )
-from gangform.rules.rule import WORKLOADS, Context, Fault, rule
+from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
 
 NO_MOVE = declare(
     "rollout-of-nothing",
@@ -41,6 +42,24 @@ OUTAGE = declare(
     Severity.DEGRADES,
     "lws §3; lab E2",
 )
+REFUSED = declare(
+    "rollout-refused",
+    "A surge or a number of unavailable groups that the webhook refuses",
+    Severity.BREAKS,
+    "lws §2b; lab E9",
+)
+HELD = declare(
+    "partition-holds-all-groups",
+    "A partition at or above the number of groups: no group is ever updated",
+    Severity.DEGRADES,
+    "lws §3; lws#614; lab E9",
+)
+COLLIDE = declare(
+    "set-names-collide",
+    "A set is called like a group of another: both controllers want the same pods and StatefulSet",
+    Severity.BREAKS,
+    "lws §1; observability §1.2",
+)
 NAME = declare(
     "name-exceeds-bound",
     "A name too long for the labels of the highest group: its workers are never made",
@@ -48,6 +67,7 @@ NAME = declare(
     "lws §2e; lab E9, kueue §2.3",
 )
 _ROLLING: Final = ("rolloutStrategy", "rollingUpdateConfiguration")
+_WHOLE: Final = 100
 _DNS_1035: Final = re.compile(r"^[a-z]([a-z0-9-]*[a-z0-9])?$")
 
 
@@ -137,4 +157,71 @@ def name_exceeds_bound(group: GroupView, documents: Documents, context: Context)
             path=("metadata", "name"),
             what=f"`{group.name}` is not a DNS label that starts with a letter",
             fix="use a-z, 0-9 and -, with a letter first",
+        )
+
+
+@rule(REFUSED, kinds=SETS)
+@over_groups
+def rollout_refused(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """Surge and unavailability are numbers of groups, or shares up to 100 %."""
+    for field, value in (("maxSurge", group.surge), ("maxUnavailable", group.unavailable)):
+        if value is None or isinstance(value, bool):
+            continue
+        share = re.fullmatch(r"([0-9]{1,6})%", value) if isinstance(value, str) else None
+        why = ""
+        if isinstance(value, int):
+            why = f"{field} {value} is negative" if value < 0 else ""
+        elif isinstance(value, str) and share is None:
+            why = f"{field} `{value}` is neither a whole number nor a share in percent"
+        elif share is not None and int(share[1]) > _WHOLE:
+            why = f"{field} {value} is more than {_WHOLE} %"
+        if why:
+            yield Fault(
+                path=(*group.at, *_ROLLING, field),
+                what=why,
+                fix=f"write {field}: {0 if field == 'maxSurge' else 1}",
+            )
+
+
+@rule(HELD, kinds=SETS)
+@over_groups
+def partition_holds_all_groups(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A canary leaves some group to the new revision."""
+    held = group.part(*_ROLLING, "partition")
+    groups = most_groups(documents, group)
+    if isinstance(held, int) and groups and held >= groups:
+        yield Fault(
+            path=(*group.at, *_ROLLING, "partition"),
+            what=f"partition {held} keeps the {groups} groups 0 to {groups - 1} at the old revision",
+            fix=f"write partition: {groups - 1} for a canary of one group, or 0",
+            seen={"partition": str(held), "groups": str(groups)},
+        )
+
+
+@joined
+def _sets(documents: Documents) -> dict[tuple[str, str], GroupView]:
+    """Sets that give their groups names after their own, by namespace and name."""
+    return {
+        (group.namespace, group.name): group
+        for group in documents.groups()
+        if is_set(group) and not group.added
+    }
+
+
+@rule(COLLIDE, kinds=SETS)
+@over_groups
+def set_names_collide(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """No set is called like a group of another set of its namespace."""
+    stem, _, index = group.name.rpartition("-")
+    other = _sets(documents).get((group.namespace, stem))
+    if other is None or group.added or not index.isdecimal() or str(int(index)) != index:
+        return
+    most = most_groups(documents, other)
+    if int(index) < most + rollout(other, most)[0]:
+        yield Fault(
+            path=("metadata", "name"),
+            what=f"group {index} of {stem} is called {group.name} too",
+            fix=f"rename this set: {stem}-{'abcdefghij'[int(index[-1])]}",
         )
