@@ -23,7 +23,7 @@ from gangform.documents.document import (
     text,
     whole,
 )
-from gangform.engines.engine import ENGINES, EngineReading, engine
+from gangform.engines.engine import EngineReading, readers
 from gangform.findings import Path
 from gangform.rules.rule import WORKLOADS, Check, Context, Fault, joined
 
@@ -144,7 +144,7 @@ def runs(pod: PodView) -> Iterator[Run]:
 @joined
 def _read(documents: Documents) -> dict[tuple[int, Path], tuple[Run, ...]]:
     found: dict[tuple[int, Path], tuple[Run, ...]] = {}
-    engines = [engine(name) for name in ENGINES]
+    known = readers()
     for group in documents.groups():
         for pod in templates(group):
             found[id(pod.document), pod.path] = tuple(
@@ -152,7 +152,7 @@ def _read(documents: Documents) -> dict[tuple[int, Path], tuple[Run, ...]]:
                     reading=next(
                         (
                             reading
-                            for reader in engines
+                            for reader in known
                             if (reading := reader.read(each.container)) is not None
                         ),
                         None,
@@ -172,6 +172,14 @@ def engine_of(documents: Documents, pod: PodView) -> Run | None:
     """The container of a template that runs an engine we read."""
     runs_ = read_runs(documents, pod)
     return next((each for each in runs_ if each.reading is not None and not each.init), None)
+
+
+def answers(documents: Documents, pod: PodView) -> bool:
+    """Whether the engine of a template surely answers requests, rather than health checks alone."""
+    run = engine_of(documents, pod)
+    if run is None or run.reading is None or not run.reading.serves_http:
+        return False
+    return pod.role != "worker" or not run.reading.rank_zero_answers
 
 
 @joined

@@ -148,7 +148,7 @@ def start_limit_below_probe(
         probe = mapping(run.container, "startupProbe")
         if not probe or run.reading is None or run.reading.start_limit is None:
             continue
-        variable, limit = run.reading.start_limit
+        variable, limit, _ = run.reading.start_limit
         allowed = (whole(probe, "failureThreshold") or 3) * (whole(probe, "periodSeconds") or 10)
         if limit < allowed:
             yield Fault(
