@@ -208,6 +208,8 @@ class EngineReading(NamedTuple):
     """Whether it has a path of metrics at all."""
     series: str = ""
     """What the names of its own series begin with."""
+    refused: tuple[tuple[str, str], ...] = ()
+    """What of its command line it refuses, each with a cure."""
     floor: tuple[Release, str] | None = None
     """The first release that bears this command line, and why."""
     variables: Mapping[str, str | None] = {}

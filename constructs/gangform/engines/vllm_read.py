@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from gangform.apis.versions import Release
@@ -16,7 +16,7 @@ from gangform.engines.engine import EngineReading, SideChannel
 from gangform.engines.flags import Given, is_number, last, number, value
 from gangform.engines.shell import Command, engine_command, start
 from gangform.engines.side_channel import side_channel
-from gangform.engines.vllm_args import given
+from gangform.engines.vllm_args import given, two_in_one
 from gangform.engines.vllm_flags import (
     COUNTS_DEVICES,
     READY_DEFAULT,
@@ -98,6 +98,9 @@ def _reading(
     if last(flags, "--config") or last(flags, "--uds") or port is None:
         return None
     sizes = [number(flags, name, 1) for name in _SIZES]
+    if two_in_one(words):
+        # The engine ends at such an item; what it would have used is nobody's concern.
+        sizes = [None] * len(sizes)
     nodes, rank = (last(flags, name) for name in ("--nnodes", "--node-rank"))
     written = nodes.value if nodes and nodes.value != "1" else None
     by_pod = any(last(flags, name) for name in (_DATA_LOCAL, *_ONE_RANK)) and written is None
@@ -128,6 +131,7 @@ def _reading(
         if last(flags, "--disable-log-stats")
         else None,
         series="vllm:",
+        refused=tuple(_refused(flags, written is not None)),
         floor=_floor(written),
         variables=command.variables,
     )
@@ -140,6 +144,24 @@ def _by_pod(flags: list[Given], sizes: Sequence[int | None]) -> tuple[int | None
     here = _product([tensor, pipeline, prefill, local])
     counted = local and data and data % local == 0 and last(flags, _DATA_LOCAL)
     return here, data // local if counted and data and local else None
+
+
+def _refused(flags: list[Given], several: bool) -> Iterator[tuple[str, str]]:
+    """Combinations that the engine ends at (`engines §1.1, §1.2`)."""
+    headless = last(flags, "--headless") is not None
+    backend = "--distributed-executor-backend"
+    if several and value(flags, backend) == "ray":
+        yield f"{backend} ray is refused together with --nnodes", f"remove {backend}"
+    if several and value(flags, "--data-parallel-backend") == "ray":
+        yield (
+            "--data-parallel-backend ray is refused together with --nnodes",
+            "remove --data-parallel-backend",
+        )
+    servers = number(flags, "--api-server-count", 0)
+    if headless and servers:
+        yield f"--headless and --api-server-count {servers} exclude each other", "remove one"
+    if headless and last(flags, "--data-parallel-hybrid-lb") is not None:
+        yield "--headless and --data-parallel-hybrid-lb exclude each other", "remove --headless"
 
 
 def _product(sizes: Sequence[int | None]) -> int | None:
