@@ -241,7 +241,9 @@ class _Scanner:
         if here == "(":
             arithmetic = self.script.startswith("((", self.at)
             inside = self._balanced("(", ")")
-            return Piece(f"$({inside})", known=False, splits=splits and not arithmetic)
+            # Spelled in the other way of shells: `$(NAME)` is a variable everywhere else.
+            said = f"$({inside})" if arithmetic else f"`{inside}`"
+            return Piece(said, known=False, splits=splits and not arithmetic)
         if here == "{":
             inside = self._balanced("{", "}")
             several = splits or "[@]" in inside or inside.startswith("@")

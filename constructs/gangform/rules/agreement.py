@@ -32,7 +32,7 @@ MODEL = declare(
     "engines §1.3",
 )
 
-_TALK: Final = ("NCCL_", "NVSHMEM_", "GLOO_", "UCX_", "RCCL_", "MC_")
+_TALK: Final = ("NCCL_", "NVSHMEM_", "GLOO_", "UCX_", "RCCL_")
 _EACH_ITS_OWN: Final = ("DEBUG", "LOG", "INFO", "DUMP", "VERSION", "TOPO_FILE", "HOST", "TRACE")
 """In names of variables that ranks need not share."""
 _SHARED: Final = frozenset({"VLLM_ALL2ALL_BACKEND", "VLLM_PP_LAYER_PARTITION", "PYTHONHASHSEED"})

@@ -11,8 +11,17 @@ from gangform.apis.views import Documents
 from gangform.documents.document import Manifest, dig, mapping, sequence, text, whole
 from gangform.engines.engine import EngineReading
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import Run, labels_of, over_templates, owned, read_runs, resources_of
+from gangform.rules.joins import (
+    Run,
+    gpus,
+    labels_of,
+    over_templates,
+    owned,
+    read_runs,
+    resources_of,
+)
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
+from gangform.rules.starts import allowed, assumed, at_least
 
 PATH = declare(
     "probe-path-unknown",
@@ -190,36 +199,14 @@ def startup_budget_short(pod: PodView, documents: Documents, context: Context) -
         probe = mapping(run.container, "startupProbe")
         if not probe or GPU not in resources_of(run.container):
             continue
-        allowed = _allowed(probe)
-        too_short, _ = _surely_longer(run, pod, context)
-        if allowed < SHORT and allowed >= too_short:
+        given, (least, _) = allowed(probe), at_least(run, pod, context)
+        if least <= given < min(SHORT, assumed(run, gpus(documents, pod))):
             yield Fault(
                 path=(*run.path, "startupProbe", "failureThreshold"),
-                what=f"the engine is killed {allowed} s after its start when it has not loaded",
+                what=f"the engine is killed {given} s after its start when it has not loaded",
                 fix="write periodSeconds: 10 and failureThreshold: 270, or what loading takes",
-                seen={"allowed": f"{allowed} s"},
+                seen={"allowed": f"{given} s"},
             )
-
-
-def _allowed(probe: Manifest) -> int:
-    """Seconds that a startup probe gives."""
-    failures, period = whole(probe, "failureThreshold"), whole(probe, "periodSeconds")
-    return (whole(probe, "initialDelaySeconds") or 0) + (failures or 3) * (period or 10)
-
-
-def _surely_longer(run: Run, pod: PodView, context: Context) -> tuple[int, str]:
-    """Seconds that a start surely takes, and how that is known; 0 where nothing says it."""
-    known = (context.cold_starts or {}).get(pod.document.key)
-    if known is not None:
-        return int(known), f"a start takes {int(known)} s"
-    limit = run.reading.start_limit if run.reading is not None else None
-    # Somebody who raises the limit knows starts that are longer than the default.
-    if limit is not None and limit[1] > limit[2]:
-        variable, raised, default = limit
-        return default, (
-            f"{variable} was raised to {raised} s, which means something for starts over {default} s only"
-        )
-    return 0, ""
 
 
 @rule(TOO_SHORT, kinds=WORKLOADS)
@@ -233,17 +220,16 @@ def startup_probe_too_short(
         early = dig(probe, "tcpSocket") is not None and reading.opens_early
         if not probe or early or GPU not in resources_of(run.container):
             continue
-        allowed = _allowed(probe)
-        least, why = _surely_longer(run, pod, context)
-        if allowed < least:
+        given, (least, why) = allowed(probe), at_least(run, pod, context)
+        if given < least:
             period = whole(probe, "periodSeconds") or 10
             limit = reading.start_limit
             aim = max(least, limit[1] if limit is not None else 0)
             yield Fault(
                 path=(*run.path, "startupProbe", "failureThreshold"),
-                what=f"the startup probe gives {allowed} s; {why}",
+                what=f"the startup probe gives {given} s; {why}",
                 fix=f"write failureThreshold: {-(-aim // period)}",
-                seen={"allowed": f"{allowed} s", "least": f"{least} s"},
+                seen={"allowed": f"{given} s", "least": f"{least} s"},
             )
 
 

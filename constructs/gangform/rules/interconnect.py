@@ -45,7 +45,7 @@ _GLOO: Final = "GLOO_SOCKET_IFNAME"
 _SIGNS: Final = ("^", "=", "!")
 _DEVICES: Final = ("NCCL_IB_HCA", "NVSHMEM_HCA_PREFIX", "NVSHMEM_HCA_LIST")
 _OFF: Final = "NCCL_IB_DISABLE"
-_INJECTED: Final = frozenset({"NVIDIA_MOFED", "NVIDIA_GDRCOPY", "MELLANOX_VISIBLE_DEVICES"})
+_INJECTED: Final = frozenset({"NVIDIA_MOFED", "MELLANOX_VISIBLE_DEVICES"})
 """Variables that make the container runtime add the devices by itself."""
 _GPUS: Final = ("gpu", "mig-")
 _PLAIN_RUNTIME: Final = "nvidia"

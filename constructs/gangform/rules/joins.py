@@ -153,7 +153,10 @@ def _read(documents: Documents) -> dict[tuple[int, Path], tuple[Run, ...]]:
     for group in documents.groups():
         for pod in templates(group):
             found[id(pod.document), pod.path] = tuple(
-                each._replace(
+                # Without an image it is a part of a container, to be merged into another: its words may be too.
+                each
+                if "image" not in each.container
+                else each._replace(
                     reading=next(
                         (
                             reading

@@ -16,6 +16,7 @@ from gangform.engines.shell import Command, start
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import Run, over_templates, read_runs, resources_of
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
+from gangform.rules.starts import billions
 
 INSTALL = declare(
     "packages-installed-at-start",
@@ -56,7 +57,6 @@ _HUB: Final = re.compile(r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$")
 _CACHES: Final = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "TRANSFORMERS_CACHE")
 """Variables that say where the hub's files go; the first that is written counts (`huggingface_hub`)."""
 _SHM: Final = "/dev/shm"
-_BILLIONS: Final = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]+)?)b(?![a-z0-9])", re.IGNORECASE)
 _HALF_BYTE: Final = Fraction(10**9, 2)
 """Bytes of a billion parameters at 4 bits, which no published checkpoint is below."""
 
@@ -141,8 +141,8 @@ def _too_large(run: Run) -> bool:
     """Whether the model surely does not fit the container's limit of storage."""
     limit = amount_of(mapping(run.container, "resources", "limits").get("ephemeral-storage"))
     model = run.reading.model if run.reading is not None else ""
-    sizes = [Fraction(found) for found in _BILLIONS.findall(model.rpartition("/")[2])]
-    return limit is not None and bool(sizes) and max(sizes) * _HALF_BYTE > limit
+    size = billions(model)
+    return limit is not None and size is not None and Fraction(size) * _HALF_BYTE > limit
 
 
 @rule(CACHE, kinds=WORKLOADS)

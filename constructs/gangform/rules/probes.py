@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from gangform.apis.forms import PodView
+from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import GPU
 from gangform.apis.views import Documents
 from gangform.documents.document import (
@@ -30,6 +30,7 @@ from gangform.rules.joins import (
     runs,
 )
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
+from gangform.rules.starts import LONGEST, allowed, assumed, known
 
 PROBE_UNSERVED = declare(
     "probe-without-server",
@@ -87,8 +88,8 @@ VACUOUS = declare(
     "peers §14",
 )
 
-LOADING: Final = 2700
-"""Seconds that an engine may take where nothing says how long (`design §4 Readiness`: 45 minutes)."""
+_LARGE: Final = 8
+"""GPUs of a pod from which on its model is surely a large one."""
 _PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
 _ALWAYS: Final = frozenset({"true", ":", "echo", "printf", "sleep"})
 _NO_ERROR: Final = frozenset({("exit", "0")})
@@ -143,7 +144,7 @@ def probe_port_unnamed(pod: PodView, documents: Documents, context: Context) -> 
                     )
 
 
-def _servers(subject: Document, documents: Documents) -> Iterator[Run]:
+def _servers(subject: Document, documents: Documents) -> Iterator[tuple[GroupView, Run]]:
     """Containers of leaders that serve from GPUs: an engine that we read, or GPUs and a port."""
     for group in groups_of(documents, subject):
         for run in read_runs(documents, group.leader):
@@ -152,7 +153,7 @@ def _servers(subject: Document, documents: Documents) -> Iterator[Run]:
             if run.reading is not None and not run.reading.serves_http:
                 continue
             if run.reading is not None or sequence(run.container, "ports"):
-                yield run
+                yield group, run
 
 
 def _early(run: Run, probe: str) -> bool:
@@ -166,25 +167,28 @@ def liveness_before_loaded(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Liveness starts to count when the engine has loaded."""
-    known = (context.cold_starts or {}).get(subject.key)
-    loading = LOADING if known is None else int(known)
-    for run in _servers(subject, documents):
+    for group, run in _servers(subject, documents):
         probe = mapping(run.container, "livenessProbe")
         waits = "startupProbe" in run.container and not _early(run, "startupProbe")
         if not probe or waits or _early(run, "livenessProbe"):
             continue
-        delay = whole(probe, "initialDelaySeconds") or 0
-        failures = whole(probe, "failureThreshold") or 3
-        allowed = delay + failures * (whole(probe, "periodSeconds") or 10)
-        if allowed < loading:
+        each = gpus(documents, group.leader)
+        takes = known(group.leader, context)
+        # A server that is not read may be any, with a model of any size.
+        if takes is None and run.reading is None and each < _LARGE:
+            continue
+        loading = assumed(run, each * group.size) if takes is None else takes
+        given = allowed(probe)
+        if given < loading:
             at = (*run.path, "livenessProbe")
+            delay = whole(probe, "initialDelaySeconds")
             yield Fault(
                 path=(*at, "initialDelaySeconds") if delay else at,
-                what=f"the engine is killed {allowed} s after its start when it has not loaded",
+                what=f"the engine is killed {given} s after its start when it has not loaded",
                 fix="add a startupProbe of the same endpoint with periodSeconds: 10 and "
                 f"failureThreshold: {-(-loading // 10)}"
-                + (", or what loading takes" if known is None else ""),
-                seen={"allowed": f"{allowed} s"},
+                + (", or what loading takes" if takes is None else ""),
+                seen={"allowed": f"{given} s"},
             )
 
 
@@ -214,12 +218,12 @@ def startup_probe_missing(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A serving leader has a startup probe."""
-    for run in _servers(subject, documents):
+    for _, run in _servers(subject, documents):
         if "startupProbe" not in run.container and "livenessProbe" not in run.container:
             yield Fault(
                 path=(*run.path, "startupProbe"),
                 what=f"`{text(run.container, 'name')}` has no startup probe",
-                fix=f"add one with periodSeconds: 10 and failureThreshold: {LOADING // 10}, "
+                fix=f"add one with periodSeconds: 10 and failureThreshold: {LONGEST // 10}, "
                 "or what loading takes",
             )
 
@@ -229,7 +233,7 @@ def readiness_probe_missing(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A serving leader has a readiness probe."""
-    for run in _servers(subject, documents):
+    for _, run in _servers(subject, documents):
         if "readinessProbe" not in run.container:
             yield Fault(
                 path=(*run.path, "readinessProbe"),

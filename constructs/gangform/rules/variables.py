@@ -100,7 +100,7 @@ def variable_undefined(pod: PodView, documents: Documents, context: Context) -> 
     injected = form is not None and form.rendezvous() is not None
     own = {lws.ADDRESS_VARIABLE, lws.SIZE_VARIABLE, lws.RANK_VARIABLE} if injected else set()
     for run in runs(pod):
-        if sequence(run.container, "envFrom"):
+        if sequence(run.container, "envFrom") or "image" not in run.container:
             continue
         names = set(own)
         for index, variable in enumerate(sequence(run.container, "env")):
