@@ -92,7 +92,7 @@ _LARGE: Final = 8
 """GPUs of a pod from which on its model is surely a large one."""
 _PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
 _ALWAYS: Final = frozenset({"true", ":", "echo", "printf", "sleep"})
-_NO_ERROR: Final = frozenset({("exit", "0")})
+_NO_ERROR: Final = frozenset({"exit", "exit 0"})
 _SEARCHES: Final = frozenset({"grep", "egrep", "fgrep"})
 
 
@@ -314,9 +314,12 @@ def probe_always_succeeds(pod: PodView, documents: Documents, context: Context) 
 def _vacuous(command: Sequence[Node]) -> str:
     """Why a command always succeeds; empty where it may fail."""
     begun = start({"command": command})
-    if begun is None or not begun.whole or begun.doubtful or not begun.commands:
+    if begun is None or not begun.whole or begun.doubtful:
         return ""
-    if all(one.words[0] in _ALWAYS or one.words in _NO_ERROR for one in begun.commands):
+    if not begun.commands:
+        ends = begun.script is not None and command[-1] in _NO_ERROR
+        return "succeeds whatever runs" if ends else ""
+    if all(one.program in _ALWAYS for one in begun.commands):
         return "succeeds whatever runs"
     last = begun.commands[-1]
     listing = [one for one in begun.commands if one.program == "ps"]
