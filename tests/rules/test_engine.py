@@ -119,6 +119,21 @@ def test_data_ranks_fill_their_pods(make: Make, refused: Check, accepted: Check)
     refused("engine-leaves-gpus-idle", "args[0] ~ runs 4 ranks on each", wide(8, 4, first))
     refused("engine-nodes-differ", "args[0] ~ fill 4 pods", wide(32, 8, first))
     refused("node-rank-missing", "workerTemplate.spec.containers[0].args[0]", wide(16, 8))
+    # The leader answers, and the worker has all the ranks.
+    apart = make(
+        "set",
+        {
+            "L>C>args": ["--data-parallel-size=8", "--data-parallel-size-local=0", meet[0]],
+            "W>C>args": [
+                "--data-parallel-size=8",
+                "--data-parallel-size-local=8",
+                meet[0],
+                "--headless",
+            ],
+        },
+    )
+    for code in ("engine-nodes-differ", "node-rank-missing", "engine-needs-more-gpus"):
+        accepted(code, apart)
 
 
 def test_nodes_that_are_no_group_are_not_judged(make: Make, accepted: Check) -> None:

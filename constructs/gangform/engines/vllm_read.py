@@ -49,6 +49,8 @@ _DATA, _DATA_LOCAL, _FIRST = (
     "--data-parallel-start-rank",
 )
 _ONE_RANK: Final = ("--data-parallel-rank", "--data-parallel-external-lb")
+_BY_POD: Final = (_DATA_LOCAL, _FIRST, *_ONE_RANK)
+"""Flags of data ranks that each pod counts for itself (`engines §1.1, §1.3`)."""
 _SUPERVISED: Final = "--data-parallel-multi-port-external-lb"
 _SIDE_CHANNEL: Final = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 _CONNECTOR: Final = "NixlConnector"
@@ -103,7 +105,7 @@ def _reading(
         sizes = [None] * len(sizes)
     nodes, rank = (last(flags, name) for name in ("--nnodes", "--node-rank"))
     written = nodes.value if nodes and nodes.value != "1" else None
-    by_pod = any(last(flags, name) for name in (_DATA_LOCAL, *_ONE_RANK)) and written is None
+    by_pod = any(last(flags, name) for name in _BY_POD) and written is None
     local, pods = _by_pod(flags, sizes) if by_pod else (None, None)
     if pods is not None or (by_pod and last(flags, _FIRST)):
         rank = last(flags, _FIRST) or last(flags, _ONE_RANK[0])
@@ -138,12 +140,14 @@ def _reading(
 
 
 def _by_pod(flags: list[Given], sizes: Sequence[int | None]) -> tuple[int | None, int | None]:
-    """Ranks of this pod, and pods that all data ranks fill."""
+    """Ranks of this pod, and pods that all data ranks fill; `None` where a number is not written."""
     tensor, pipeline, data, prefill = sizes
+    if last(flags, _DATA_LOCAL) is None:
+        one = 1 if last(flags, _ONE_RANK[0]) else None
+        return _product([tensor, pipeline, prefill, one]), None
     local = number(flags, _DATA_LOCAL, 1)
     here = _product([tensor, pipeline, prefill, local])
-    counted = local and data and data % local == 0 and last(flags, _DATA_LOCAL)
-    return here, data // local if counted and data and local else None
+    return here, data // local if local and data and data % local == 0 else None
 
 
 def _refused(flags: list[Given], several: bool) -> Iterator[tuple[str, str]]:

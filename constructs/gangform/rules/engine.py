@@ -182,6 +182,9 @@ def engine_nodes_differ(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """The engine waits for as many nodes as the group has pods."""
+    led = _reading(documents, group.leader)
+    # A leader without ranks of its own answers for those of the other pods.
+    ranked = group.size - 1 if led is not None and led[1].local == 0 else group.size
     for run, reading in _all(group, documents):
         nodes = reading.nodes or ""
         if nodes.isdecimal() and nodes != str(group.size):
@@ -191,11 +194,11 @@ def engine_nodes_differ(
                 fix=f"write $({lws.SIZE_VARIABLE})",
                 seen={"nodes": nodes, "size": str(group.size)},
             )
-        elif _met(reading) and reading.pods not in (None, group.size):
+        elif reading.pods is not None and _met(reading) and reading.pods != ranked:
             yield Fault(
                 path=_words(run),
-                what=f"the data ranks fill {reading.pods} pods; a group has {group.size}",
-                fix=f"write size: {reading.pods}, or data ranks for {group.size} pods",
+                what=f"the data ranks fill {reading.pods} pods; a group has {ranked} for them",
+                fix=f"write size: {reading.pods + group.size - ranked}, or data ranks for {ranked} pods",
                 seen={"pods": str(reading.pods), "size": str(group.size)},
             )
 
