@@ -48,7 +48,7 @@ def test_the_address_for_caches_leads_to_the_pod(
     script = f"export {HOST}=0.0.0.0; exec vllm serve /m '{NIXL}'"
     refused(
         "transfer-host-wrong",
-        "containers[0].args",
+        "containers[0].args[0]",
         make("set", {"B>C>command": ["bash", "-c"], "B>C>args": [script]}),
     )
     given = [{"name": "IP", "valueFrom": {}}, {"name": HOST, "value": "$(IP)"}]
@@ -73,7 +73,7 @@ def test_gloo_takes_names(make: Make, refused: Check, accepted: Check) -> None:
         )
     script = "export GLOO_SOCKET_IFNAME=^lo; exec vllm serve /m"
     shell = {"B>C>command": ["bash", "-c"], "B>C>args": [script]}
-    refused("gloo-interface-invalid", "containers[0].args", make("set", shell))
+    refused("gloo-interface-invalid", "containers[0].args[0]", make("set", shell))
     env = [
         {"name": "NCCL_SOCKET_IFNAME", "value": "^lo,docker0"},
         {"name": "GLOO_SOCKET_IFNAME", "value": "eth0,eth1"},

@@ -74,3 +74,40 @@ def test_a_model_goes_onto_the_volume_for_it(make: Make, refused: Check, accepte
     ):
         accepted("cache-beside-volume", fine)
         accepted("cache-in-container", fine)
+
+
+def test_a_volume_holds_its_model(make: Make, refused: Check, accepted: Check) -> None:
+    code = "volume-smaller-than-model"
+
+    def on(source: dict[str, Any], model: str = "org/m-405b") -> dict[str, Any]:
+        changes = cached("/cache/hub", model=model)
+        changes["B>spec>volumes"] = [changes["B>spec>volumes"][0], {"name": "hub", **source}]
+        return make("set", changes)
+
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "hub", "namespace": "llm"},
+        "spec": {"resources": {"requests": {"storage": "100Gi"}}},
+    }
+    named = {"persistentVolumeClaim": {"claimName": "hub"}}
+    at = "PersistentVolumeClaim/hub spec.resources.requests.storage ~ at least 188Gi"
+    refused("volume-smaller-than-model", at, on(named), claim)
+    limited = {"emptyDir": {"sizeLimit": "100Gi"}}
+    refused(code, "volumes[1].emptyDir.sizeLimit", on(limited))
+    asks = {"resources": {"requests": {"storage": "100Gi"}}}
+    inline = {"ephemeral": {"volumeClaimTemplate": {"spec": asks}}}
+    refused(code, "volumeClaimTemplate.spec.resources.requests.storage", on(inline))
+    there = cached("/x", model="/cache/m-405b")
+    there["B>spec>volumes"] = [there["B>spec>volumes"][0], {"name": "hub", **limited}]
+    refused(code, "volumes[1].emptyDir.sizeLimit", make("set", there))
+    accepted(
+        "volume-smaller-than-model",
+        make("set"),
+        on(named),
+        on({"emptyDir": {}}),
+        on({"emptyDir": {"sizeLimit": "900Gi"}}),
+        on(limited, "org/m"),
+        on(limited, "org/m-8b"),
+        on(limited, "org/m-405b-gguf"),
+    )

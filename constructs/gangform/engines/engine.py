@@ -186,6 +186,8 @@ class EngineReading(NamedTuple):
     """Whether other ranks open the port too, and answer health checks and nothing else."""
     rank_zero_paths: frozenset[str] = frozenset()
     """Paths that only rank 0 has."""
+    generating_paths: frozenset[str] = frozenset()
+    """Health endpoints that run a generation."""
     tensor: int | None = None
     """Tensor ranks; `None` where that is not a literal."""
     local: int | None = None
@@ -208,6 +210,10 @@ class EngineReading(NamedTuple):
     """Whether it has a path of metrics at all."""
     series: str = ""
     """What the names of its own series begin with."""
+    drain: int = 0
+    """Seconds that it takes to finish requests at the most when it is told to stop; 0 where it cuts them off."""
+    repeated: tuple[tuple[str, str, str], ...] = ()
+    """Flags that are given twice with different values: the flag, and both values in order; the last counts."""
     refused: tuple[tuple[str, str], ...] = ()
     """What of its command line it refuses, each with a cure."""
     floor: tuple[Release, str] | None = None

@@ -68,3 +68,13 @@ def number(flags: Sequence[Given], name: str, default: int) -> int | None:
         return default
     text = found.value or ""
     return int(text) if is_number(text) else None
+
+
+def repeated(flags: Sequence[Given], names: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
+    """Flags of these names that are given twice with different values."""
+    found = []
+    for name in names:
+        values = [one.value or "" for one in flags if one.flag == name]
+        if len(set(values)) > 1:
+            found.append((name, values[-2] if values[-2] != values[-1] else values[0], values[-1]))
+    return tuple(found)

@@ -7,12 +7,12 @@ tensor size is that of the whole replica; with data-parallel attention the data 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
 from gangform.documents.document import Manifest
 from gangform.engines.engine import EngineReading, SideChannel
-from gangform.engines.flags import Given, given, last, number, value
+from gangform.engines.flags import Given, given, last, number, repeated, value
 from gangform.engines.shell import Command, engine_command, start
 from gangform.engines.side_channel import side_channel
 
@@ -37,6 +37,11 @@ _SPELLINGS: Final[Mapping[str, str]] = {
     "--nccl-init-addr": "--dist-init-addr",
     "--model": "--model-path",
 }
+_SIZES: Final = (
+    "--tensor-parallel-size",
+    "--pipeline-parallel-size",
+    "--data-parallel-size",
+)
 _INSIDE_TENSOR: Final = ("--enable-dp-attention", "--attn-dp-size")
 _SIDE_CHANNEL: Final = "SGLANG_NIXL_SIDE_CHANNEL_HOST"
 
@@ -97,6 +102,9 @@ def _reading(container: Manifest, command: Command, first: int) -> EngineReading
         else ("it runs without --enable-metrics", "add --enable-metrics"),
         metrics_served=exports,
         series="sglang:",
+        generating_paths=frozenset({"/health", "/health_generate"}),
+        repeated=repeated(flags, (*_SIZES, "--nnodes", "--node-rank", "--port")),
+        refused=tuple(_refused(flags, port)),
         variables=command.variables,
     )
 
@@ -110,6 +118,15 @@ def _gpus(flags: list[Given], *, several: bool) -> int | None:
         return tensor * pipeline
     # Whole copies beside each other: on one node only.
     return None if several and data > 1 else tensor * pipeline * data
+
+
+def _refused(flags: list[Given], port: int) -> Iterator[tuple[str, str]]:
+    """What rank 0 cannot open twice."""
+    if value(flags, "--dist-init-addr").rpartition(":")[2] == str(port):
+        yield (
+            f"--port and --dist-init-addr are both {port}: one process opens it first",
+            "use another port for --dist-init-addr, such as 20000",
+        )
 
 
 def _side_channel(container: Manifest, command: Command, flags: list[Given]) -> SideChannel | None:

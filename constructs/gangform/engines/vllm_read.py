@@ -13,7 +13,7 @@ from typing import Final
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest, sequence, text
 from gangform.engines.engine import EngineReading, SideChannel
-from gangform.engines.flags import Given, is_number, last, number, value
+from gangform.engines.flags import Given, is_number, last, number, repeated, value
 from gangform.engines.shell import Command, engine_command, start
 from gangform.engines.side_channel import side_channel
 from gangform.engines.vllm_args import given, two_in_one
@@ -21,6 +21,7 @@ from gangform.engines.vllm_flags import (
     COUNTS_DEVICES,
     READY_DEFAULT,
     READY_TIMEOUT,
+    SHUTDOWN,
     SPANS_NODES,
 )
 
@@ -52,6 +53,8 @@ _ONE_RANK: Final = ("--data-parallel-rank", "--data-parallel-external-lb")
 _BY_POD: Final = (_DATA_LOCAL, _FIRST, *_ONE_RANK)
 """Flags of data ranks that each pod counts for itself (`engines §1.1, §1.3`)."""
 _SUPERVISED: Final = "--data-parallel-multi-port-external-lb"
+_TRANSFER: Final = "--kv-transfer-config"
+_JSON: Final = (_TRANSFER, "--speculative-config", "--eplb-config")
 _SIDE_CHANNEL: Final = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 _CONNECTOR: Final = "NixlConnector"
 
@@ -133,7 +136,12 @@ def _reading(
         if last(flags, "--disable-log-stats")
         else None,
         series="vllm:",
-        refused=tuple(_refused(flags, written is not None)),
+        drain=number(flags, SHUTDOWN, 0) or 0,
+        repeated=repeated(flags, (*_SIZES, _DATA_LOCAL, "--nnodes", "--node-rank", "--port")),
+        refused=(
+            *_refused(flags, sizes, several=written is not None),
+            *_ignored(flags, heard=headless_counts, several=written is not None),
+        ),
         floor=_floor(written),
         variables=command.variables,
     )
@@ -150,22 +158,56 @@ def _by_pod(flags: list[Given], sizes: Sequence[int | None]) -> tuple[int | None
     return here, data // local if local and data and data % local == 0 else None
 
 
-def _refused(flags: list[Given], several: bool) -> Iterator[tuple[str, str]]:
+def _refused(
+    flags: list[Given], sizes: Sequence[int | None], *, several: bool
+) -> Iterator[tuple[str, str]]:
     """Combinations that the engine ends at (`engines §1.1, §1.2`)."""
     headless = last(flags, "--headless") is not None
-    backend = "--distributed-executor-backend"
-    if several and value(flags, backend) == "ray":
-        yield f"{backend} ray is refused together with --nnodes", f"remove {backend}"
-    if several and value(flags, "--data-parallel-backend") == "ray":
-        yield (
-            "--data-parallel-backend ray is refused together with --nnodes",
-            "remove --data-parallel-backend",
-        )
+    for backend in ("--distributed-executor-backend", "--data-parallel-backend"):
+        if several and value(flags, backend) == "ray":
+            yield f"{backend} ray is refused together with --nnodes", f"remove {backend}"
     servers = number(flags, "--api-server-count", 0)
     if headless and servers:
         yield f"--headless and --api-server-count {servers} exclude each other", "remove one"
     if headless and last(flags, "--data-parallel-hybrid-lb") is not None:
         yield "--headless and --data-parallel-hybrid-lb exclude each other", "remove --headless"
+    nodes, rank = number(flags, "--nnodes", 1), number(flags, "--node-rank", 0)
+    world = _product(sizes)
+    if nodes and world and world % nodes:
+        yield (
+            f"{nodes} nodes do not divide {world} ranks",
+            f"let the ranks be a multiple of {nodes}",
+        )
+    if nodes and rank is not None and rank >= nodes:
+        yield (
+            f"rank {rank} is beyond {nodes} nodes, which are 0 to {nodes - 1}",
+            "write the pod's own",
+        )
+    for name in _JSON:
+        text_ = value(flags, name)
+        if text_ and not re.search(r"[$`]", text_) and _json(text_) is None:
+            yield (
+                f"the value of {name} is no JSON: `{text_[:60]}`",
+                "quote it for the shell, as one text",
+            )
+
+
+def _ignored(flags: list[Given], *, heard: bool, several: bool) -> Iterator[tuple[str, str]]:
+    """A headless worker by an entry that knows no such thing ends (`engines §0`, item 2)."""
+    if several and not heard and last(flags, "--headless") is not None:
+        yield (
+            f"`python -m {_MODULE}` ignores --headless, and the follower ends",
+            "start `vllm serve`",
+        )
+
+
+def _json(text_: str) -> object | None:
+    """What a text is in JSON; `None` where it is none."""
+    try:
+        found: object = json.loads(text_)
+    except (ValueError, RecursionError):
+        return None
+    return found
 
 
 def _product(sizes: Sequence[int | None]) -> int | None:
@@ -208,16 +250,13 @@ def _model(words: Sequence[str], flags: list[Given]) -> str:
 
 def _side_channel(container: Manifest, command: Command, flags: list[Given]) -> SideChannel | None:
     """The address for caches, where a connector that uses it is configured (`engines §1.5, §3.1`)."""
-    try:
-        config = json.loads(value(flags, "--kv-transfer-config") or "null")
-    except (ValueError, RecursionError):
-        return None
-    if not _names_connector(config):
+    if not _names_connector(_json(value(flags, _TRANSFER))):
         return None
     return side_channel(container, command, _SIDE_CHANNEL, "localhost")
 
 
 def _names_connector(config: object) -> bool:
+    """Whether a configuration, or one inside it, is that of the connector."""
     if isinstance(config, Mapping):
         if config.get("kv_connector") == _CONNECTOR:
             return True

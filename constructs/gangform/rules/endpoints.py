@@ -19,6 +19,7 @@ from gangform.rules.joins import (
     owned,
     read_runs,
     resources_of,
+    words_of,
 )
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
 from gangform.rules.starts import allowed, assumed, at_least
@@ -246,7 +247,7 @@ def engine_on_loopback(pod: PodView, documents: Documents, context: Context) -> 
         user = user or next((p for p in _PROBES if _asked(run.container, p) == reading.port), None)
         if user is not None:
             yield Fault(
-                path=(*run.path, "args" if "args" in run.container else "command"),
+                path=words_of(run),
                 what=f"{reading.engine} listens on {reading.host} alone; {user} asks the pod's address",
                 fix="add --host=0.0.0.0",
                 seen={"host": reading.host},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,7 +10,6 @@ from gangform.apis.forms import GroupView, PodView
 from gangform.apis.views import Documents
 from gangform.documents.document import sequence, text
 from gangform.engines.engine import EngineReading
-from gangform.engines.shell import start
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
     SETS,
@@ -19,10 +17,9 @@ from gangform.rules.joins import (
     engine_of,
     gpus,
     over_groups,
-    over_templates,
     own_workers,
-    read_runs,
     templates,
+    words_of,
 )
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
@@ -80,20 +77,7 @@ TENSOR = declare(
     Severity.STYLE,
     "engines §1.3",
 )
-REFUSED = declare(
-    "engine-refuses-flags",
-    "Flags that the engine refuses together, or in one item: it ends at its start",
-    Severity.BREAKS,
-    "engines §1.1, §1.2",
-)
-DROPPED = declare(
-    "shell-drops-arguments",
-    "Arguments after a shell's script are the script's own, and it does not ask for them: they are lost",
-    Severity.BREAKS,
-    "POSIX: sh -c script name arguments",
-)
 
-_JOINED: Final = re.compile(r"^--[a-z][-\w.]*[ \t]+\S")
 _OVER_NODES: Final = frozenset({"NCCL_MNNVL_ENABLE", "NCCL_NVLS_ENABLE"})
 """Variables of fabrics whose NVLink spans nodes (`engines §1.5`)."""
 
@@ -101,14 +85,6 @@ _OVER_NODES: Final = frozenset({"NCCL_MNNVL_ENABLE", "NCCL_NVLS_ENABLE"})
 def _reading(documents: Documents, pod: PodView | None) -> tuple[Run, EngineReading] | None:
     run = engine_of(documents, pod) if pod is not None else None
     return None if run is None or run.reading is None else (run, run.reading)
-
-
-def _words(run: Run) -> Path:
-    """Where the command line stands: the script of a shell, or the list of words."""
-    begun = start(run.container)
-    if begun is not None and begun.script is not None:
-        return (*run.path, *begun.script)
-    return (*run.path, "args" if "args" in run.container else "command")
 
 
 def _nodes_word(run: Run, nodes: str) -> Path:
@@ -120,7 +96,7 @@ def _nodes_word(run: Run, nodes: str) -> Path:
         before = words[index - 1] if index else ""
         if word == nodes and isinstance(before, str) and "node" in before:
             return (*run.path, "args", index)
-    return _words(run)
+    return words_of(run)
 
 
 def _offered(group: GroupView, reading: EngineReading, documents: Documents) -> int | None:
@@ -169,7 +145,7 @@ def _gpu_fault(group: GroupView, documents: Documents, *, more: bool) -> Iterato
             continue
         if used and offered and used != offered and (used > offered) == more:
             yield Fault(
-                path=_words(run),
+                path=words_of(run),
                 what=said,
                 fix=fix,
                 seen={"used": str(used), "requested": str(offered)},
@@ -196,7 +172,7 @@ def engine_nodes_differ(
             )
         elif reading.pods is not None and _met(reading) and reading.pods != ranked:
             yield Fault(
-                path=_words(run),
+                path=words_of(run),
                 what=f"the data ranks fill {reading.pods} pods; a group has {ranked} for them",
                 fix=f"write size: {reading.pods + group.size - ranked}, or data ranks for {ranked} pods",
                 seen={"pods": str(reading.pods), "size": str(group.size)},
@@ -239,13 +215,13 @@ def node_rank_missing(group: GroupView, documents: Documents, context: Context) 
     run, reading = found
     if reading.nodes is not None:
         yield Fault(
-            path=_words(run),
+            path=words_of(run),
             what="several nodes and no rank: every worker takes rank 0, the leader's",
             fix=f"add the rank $({lws.RANK_VARIABLE})",
         )
     elif reading.pods is not None and reading.pods > 1 and _met(reading):
         yield Fault(
-            path=_words(run),
+            path=words_of(run),
             what=f"data ranks over {reading.pods} pods and no first one: every worker starts at rank 0, "
             "the leader's",
             fix=f"add the first rank of the pod: $({lws.RANK_VARIABLE}) times the ranks of a pod",
@@ -262,7 +238,7 @@ def node_rank_wrong(group: GroupView, documents: Documents, context: Context) ->
         rank = led[1].rank or ""
         if led[1].nodes is not None and rank.isdecimal() and rank.strip("0"):
             yield Fault(
-                path=_words(led[0]),
+                path=words_of(led[0]),
                 what=f"the leader has rank {rank}; it is rank 0",
                 fix=f"write the rank $({lws.RANK_VARIABLE})",
             )
@@ -270,7 +246,7 @@ def node_rank_wrong(group: GroupView, documents: Documents, context: Context) ->
     own = group.size == 2 and worked is not None and (rank == "1" or worked[1].pods is not None)
     if worked is not None and rank.isdecimal() and not own:
         yield Fault(
-            path=_words(worked[0]),
+            path=words_of(worked[0]),
             what=f"all {group.size - 1} workers have rank {rank}",
             fix=f"write the rank $({lws.RANK_VARIABLE})",
         )
@@ -283,7 +259,7 @@ def leader_headless(group: GroupView, documents: Documents, context: Context) ->
     found = _reading(documents, group.leader)
     if found is not None and not found[1].serves_http:
         yield Fault(
-            path=_words(found[0]),
+            path=words_of(found[0]),
             what="the leader is headless: it opens no HTTP port",
             fix="remove the flag from the leader",
         )
@@ -305,7 +281,7 @@ def worker_not_headless(
     serves = reading.serves_http and not reading.rank_zero_answers
     if reading.nodes is not None and serves and not meant:
         yield Fault(
-            path=_words(run),
+            path=words_of(run),
             what="the worker starts an API server for ranks that the leader serves",
             fix="start it headless",
         )
@@ -326,47 +302,8 @@ def tensor_across_nodes(
     spans = bool(names & _OVER_NODES) or bool(sequence(group.leader.spec, "resourceClaims"))
     if reading.tensor is not None and each and reading.tensor > each and not spans:
         yield Fault(
-            path=_words(run),
+            path=words_of(run),
             what=f"tensor {reading.tensor} spans pods of {each} GPUs",
             fix=f"use tensor {each} and pipeline {-(-reading.tensor // each)}, unless NVLink joins the nodes",
             seen={"tensor": str(reading.tensor), "gpus": str(each)},
         )
-
-
-@rule(REFUSED, kinds=WORKLOADS)
-@over_templates
-def engine_refuses_flags(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
-    """The engine takes its command line."""
-    for run in read_runs(documents, pod):
-        if run.reading is None:
-            continue
-        for what, fix in run.reading.refused:
-            yield Fault(path=_words(run), what=what, fix=fix)
-        begun = start(run.container)
-        if begun is None or begun.script is not None:
-            continue
-        for key in ("command", "args"):
-            for index, word in enumerate(sequence(run.container, key)):
-                if isinstance(word, str) and _JOINED.match(word):
-                    flag, _, value = word.partition(" ")
-                    yield Fault(
-                        path=(*run.path, key, index),
-                        what=f"`{flag}` and its value are one item, which is one unknown argument",
-                        fix=f"write {flag}={value.strip()}, or two items",
-                    )
-
-
-@rule(DROPPED, kinds=WORKLOADS)
-@over_templates
-def shell_drops_arguments(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
-    """What stands behind a script is used by it."""
-    for run in read_runs(documents, pod):
-        begun = start(run.container)
-        if begun is not None and begun.dropped is not None:
-            key, index = begun.dropped
-            word = sequence(run.container, str(key))[int(index)]
-            yield Fault(
-                path=(*run.path, *begun.dropped),
-                what=f"`{word}` is behind the script that the shell runs, which does not ask for it",
-                fix="write everything into the one text of the script",
-            )

@@ -11,7 +11,7 @@ from gangform.apis.pods import DEVICE_ANNOTATIONS
 from gangform.apis.views import Documents
 from gangform.documents.document import Manifest, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import Run, over_templates, read_runs, resources_of
+from gangform.rules.joins import Run, over_templates, read_runs, resources_of, words_of
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 UNSET = declare(
@@ -100,7 +100,7 @@ def _variable(run: Run, name: str) -> Path:
     for index, variable in enumerate(sequence(run.container, "env")):
         if text(variable, "name") == name:
             return (*run.path, "env", index, "value")
-    return (*run.path, "args" if "args" in run.container else "command")
+    return words_of(run)
 
 
 def _values(run: Run) -> Iterator[tuple[str, str, Path]]:
@@ -113,7 +113,7 @@ def _values(run: Run) -> Iterator[tuple[str, str, Path]]:
         )
     for name, value in (run.reading.variables if run.reading is not None else {}).items():
         if value:
-            yield name, value, (*run.path, "args" if "args" in run.container else "command")
+            yield name, value, words_of(run)
 
 
 @rule(GLOO, kinds=WORKLOADS)

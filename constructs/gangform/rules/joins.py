@@ -23,6 +23,7 @@ from gangform.documents.document import (
     whole,
 )
 from gangform.engines.engine import EngineReading, readers
+from gangform.engines.shell import start
 from gangform.findings import Path
 from gangform.rules.rule import WORKLOADS, Check, Context, Fault, joined
 
@@ -188,6 +189,14 @@ def answers(documents: Documents, pod: PodView) -> bool:
     if run is None or run.reading is None or not run.reading.serves_http:
         return False
     return pod.role != "worker" or not run.reading.rank_zero_answers
+
+
+def words_of(run: Run) -> Path:
+    """Where the command line stands: the script of a shell, or the list of words."""
+    begun = start(run.container)
+    if begun is not None and begun.script is not None:
+        return (*run.path, *begun.script)
+    return (*run.path, "args" if "args" in run.container else "command")
 
 
 @joined

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
 from gangform.apis.forms import PodView
-from gangform.apis.keys import GPU
+from gangform.apis.keys import CORE, GPU
 from gangform.apis.pods import amount_of
 from gangform.apis.views import Documents
-from gangform.documents.document import dig, mapping, sequence, text
+from gangform.documents.document import Document, Key, Manifest, dig, mapping, sequence, text
 from gangform.engines.shell import Command, start
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import Run, over_templates, read_runs, resources_of
@@ -37,6 +37,13 @@ CACHE_LOST = declare(
     "cases r34; engines §6.3",
 )
 
+SMALL = declare(
+    "volume-smaller-than-model",
+    "The volume that a model goes to is smaller than the model is at 4 bits a parameter",
+    Severity.BREAKS,
+    "peers §14; engines §6.3",
+)
+
 _INSTALLERS: Final = {
     "pip": ("install",),
     "pip3": ("install",),
@@ -58,7 +65,9 @@ _CACHES: Final = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "TRANSFORM
 """Variables that say where the hub's files go; the first that is written counts (`huggingface_hub`)."""
 _SHM: Final = "/dev/shm"
 _HALF_BYTE: Final = Fraction(10**9, 2)
-"""Bytes of a billion parameters at 4 bits, which no published checkpoint is below."""
+"""Bytes of a billion parameters at 4 bits."""
+_BELOW: Final = re.compile(r"gguf|bit", re.IGNORECASE)
+"""In names of checkpoints that may take less than 4 bits a parameter."""
 
 
 @rule(INSTALL, kinds=WORKLOADS)
@@ -137,12 +146,17 @@ def _unused(run: Run, pod: PodView) -> str:
     return ""
 
 
+def _least(run: Run) -> Fraction:
+    """Bytes that the model takes at the least; 0 where its name does not say how large it is."""
+    model = run.reading.model if run.reading is not None else ""
+    size = None if _BELOW.search(model) else billions(model)
+    return Fraction(0) if size is None else Fraction(size) * _HALF_BYTE
+
+
 def _too_large(run: Run) -> bool:
     """Whether the model surely does not fit the container's limit of storage."""
     limit = amount_of(mapping(run.container, "resources", "limits").get("ephemeral-storage"))
-    model = run.reading.model if run.reading is not None else ""
-    size = billions(model)
-    return limit is not None and size is not None and Fraction(size) * _HALF_BYTE > limit
+    return limit is not None and _least(run) > limit
 
 
 @rule(CACHE, kinds=WORKLOADS)
@@ -184,3 +198,72 @@ def cache_in_container(pod: PodView, documents: Documents, context: Context) -> 
                 fix="mount a volume there",
                 seen={"folder": found[1]},
             )
+
+
+def _folder(run: Run) -> str:
+    """Where the model lies or is downloaded to; empty where one cannot tell."""
+    if run.reading is None:
+        return ""
+    if run.reading.model.startswith("/") and "$" not in run.reading.model:
+        return run.reading.model
+    found = _download(run)
+    return found[1] if found is not None else ""
+
+
+def _volume(run: Run, pod: PodView, folder: str) -> tuple[int, Manifest] | None:
+    """The volume behind a folder, with its place."""
+    inside = f"{folder.rstrip('/')}/"
+    mounts = [
+        mount
+        for mount in sequence(run.container, "volumeMounts")
+        if inside.startswith(f"{text(mount, 'mountPath').rstrip('/')}/")
+    ]
+    if not mounts:
+        return None
+    nearest = max(mounts, key=lambda mount: len(text(mount, "mountPath")))
+    for index, volume in enumerate(sequence(pod.spec, "volumes")):
+        if text(volume, "name") == text(nearest, "name") and isinstance(volume, Mapping):
+            return index, volume
+    return None
+
+
+def _sizes(
+    volume: Manifest, pod: PodView, path: Path, documents: Documents
+) -> Iterator[tuple[Path, str, Document | None]]:
+    """What a volume holds, where that is written."""
+    limit = text(volume, "emptyDir", "sizeLimit")
+    if limit:
+        yield (*path, "emptyDir", "sizeLimit"), limit, None
+    asks: Path = ("spec", "resources", "requests", "storage")
+    inline = text(volume, "ephemeral", "volumeClaimTemplate", *map(str, asks))
+    if inline:
+        yield (*path, "ephemeral", "volumeClaimTemplate", *asks), inline, None
+    name = text(volume, "persistentVolumeClaim", "claimName")
+    key = Key(CORE.rpartition("/")[0], "PersistentVolumeClaim", pod.document.key.namespace, name)
+    claim = documents.get(key) if name else None
+    if claim is not None:
+        yield asks, text(claim.manifest, *map(str, asks)), claim
+
+
+@rule(SMALL, kinds=WORKLOADS)
+@over_templates
+def volume_smaller_than_model(
+    pod: PodView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A volume holds the model that is meant for it."""
+    for run in read_runs(documents, pod):
+        least = _least(run)
+        found = _volume(run, pod, folder) if (folder := _folder(run)) else None
+        if not least or found is None or run.reading is None:
+            continue
+        path: Path = (*pod.path, "spec", "volumes", found[0])
+        for at, written, claim in _sizes(found[1], pod, path, documents):
+            held = amount_of(written)
+            if held is not None and held < least:
+                yield Fault(
+                    path=at,
+                    what=f"the volume holds {written}; {run.reading.model} is at least {int(least / 2**30)}Gi",
+                    fix=f"write {-(-4 * int(least) // 2**30)}Gi for 2 bytes a parameter, or what the checkpoint takes",
+                    seen={"holds": written},
+                    on=claim,
+                )
