@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 from gangform.documents.document import Manifest
 from gangform.engines.engine import EngineReading, SideChannel
 from gangform.engines.flags import Given, given, last, number, repeated, value
-from gangform.engines.shell import Command, engine_command, start
+from gangform.engines.shell import Command, engine_command, speaks_of, start
 from gangform.engines.side_channel import side_channel
 
 _PORT: Final = 30000
@@ -53,7 +53,7 @@ class Sglang:
 
     def read(self, container: Manifest) -> EngineReading | None:
         """What a container would do; `None`: not SGLang, or not certain."""
-        begun = start(container)
+        begun = start(container) if speaks_of(container, _PROGRAM) else None
         if begun is None or begun.arguments is not None:
             return None
         found = engine_command(begun, _arguments)

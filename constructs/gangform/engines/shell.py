@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from gangform.documents.document import Manifest, dig, sequence, text
@@ -48,7 +47,7 @@ class Command(NamedTuple):
     @property
     def program(self) -> str:
         """The name of what is run, without its folder."""
-        return PurePosixPath(self.words[0]).name
+        return name_of(self.words[0])
 
     def certain(self, first: int) -> bool:
         """Whether the words from there on are what they seem: one that may be several is the value of a flag.
@@ -81,6 +80,11 @@ class Start(NamedTuple):
     """The first word after a script that the script does not ask for: the shell ignores it."""
 
 
+def name_of(program: str) -> str:
+    """The name of a program, without its folder."""
+    return program.rpartition("/")[2]
+
+
 def environment(container: Manifest) -> dict[str, str | None]:
     """The variables of a container; `None` for a value that comes from elsewhere."""
     known: dict[str, str | None] = {}
@@ -105,6 +109,16 @@ def filled(written: str, known: Mapping[str, str | None]) -> str:
     return REFERENCE.sub(value, written)
 
 
+def speaks_of(container: Manifest, name: str) -> bool:
+    """Whether image, words or variables of a container hold a name: what does not need not be read."""
+    words = [*sequence(container, "command"), *sequence(container, "args")]
+    return (
+        name in text(container, "image")
+        or any(isinstance(word, str) and name in word for word in words)
+        or any(name in text(variable, "value") for variable in sequence(container, "env"))
+    )
+
+
 def start(container: Manifest) -> Start | None:
     """What a container runs; `None` where its words are no texts."""
     places: list[Path] = []
@@ -118,7 +132,7 @@ def start(container: Manifest) -> Start | None:
     known = environment(container)
     if not sequence(container, "command"):
         return Start((), arguments=tuple(filled(word, known) for word in words))
-    if PurePosixPath(words[0]).name not in SHELLS:
+    if name_of(words[0]) not in SHELLS:
         return Start((Command(tuple(filled(word, known) for word in words)),))
     at = _script_at(words)
     if at is None:

@@ -14,7 +14,7 @@ from gangform.apis.versions import Release
 from gangform.documents.document import Manifest, sequence, text
 from gangform.engines.engine import EngineReading, SideChannel
 from gangform.engines.flags import Given, is_number, last, number, repeated, value
-from gangform.engines.shell import Command, engine_command, start
+from gangform.engines.shell import Command, engine_command, speaks_of, start
 from gangform.engines.side_channel import side_channel
 from gangform.engines.vllm_args import given, two_in_one
 from gangform.engines.vllm_flags import (
@@ -61,6 +61,8 @@ _CONNECTOR: Final = "NixlConnector"
 
 def read(container: Manifest) -> EngineReading | None:
     """What a container would do; `None`: not vLLM, or not certain."""
+    if not speaks_of(container, _PROGRAM):
+        return None
     begun = start(container)
     if begun is None:
         return None
@@ -103,8 +105,8 @@ def _reading(
     if last(flags, "--config") or last(flags, "--uds") or port is None:
         return None
     sizes = [number(flags, name, 1) for name in _SIZES]
-    if two_in_one(words):
-        # The engine ends at such an item; what it would have used is nobody's concern.
+    if two_in_one(words) or last(flags, "--omni"):
+        # The engine ends at an item of two words; with stages of several models it lays out GPUs by a file.
         sizes = [None] * len(sizes)
     nodes, rank = (last(flags, name) for name in ("--nnodes", "--node-rank"))
     written = nodes.value if nodes and nodes.value != "1" else None

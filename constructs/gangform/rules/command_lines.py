@@ -9,7 +9,6 @@ from typing import Final
 from gangform.apis.forms import PodView
 from gangform.apis.views import Documents
 from gangform.documents.document import sequence
-from gangform.engines.shell import start
 from gangform.findings import Severity, declare
 from gangform.rules.joins import over_templates, read_runs, words_of
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
@@ -46,8 +45,7 @@ def engine_refuses_flags(pod: PodView, documents: Documents, context: Context) -
             continue
         for what, fix in run.reading.refused:
             yield Fault(path=words_of(run), what=what, fix=fix)
-        begun = start(run.container)
-        if begun is None or begun.script is not None:
+        if run.begun is None or run.begun.script is not None:
             continue
         for key in ("command", "args"):
             for index, word in enumerate(sequence(run.container, key)):
@@ -65,12 +63,11 @@ def engine_refuses_flags(pod: PodView, documents: Documents, context: Context) -
 def shell_drops_arguments(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
     """What stands behind a script is used by it."""
     for run in read_runs(documents, pod):
-        begun = start(run.container)
-        if begun is not None and begun.dropped is not None:
-            key, index = begun.dropped
+        if run.begun is not None and run.begun.dropped is not None:
+            key, index = run.begun.dropped
             word = sequence(run.container, str(key))[int(index)]
             yield Fault(
-                path=(*run.path, *begun.dropped),
+                path=(*run.path, key, index),
                 what=f"`{word}` is behind the script that the shell runs, which does not ask for it",
                 fix="write everything into the one text of the script",
             )

@@ -23,7 +23,7 @@ from gangform.documents.document import (
     whole,
 )
 from gangform.engines.engine import EngineReading, readers
-from gangform.engines.shell import start
+from gangform.engines.shell import Start, start
 from gangform.findings import Path
 from gangform.rules.rule import WORKLOADS, Check, Context, Fault, joined
 
@@ -48,12 +48,14 @@ class Scaler(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A container of a template, and what an engine says that it would do."""
+    """A container of a template, what it starts, and what an engine says that it would do."""
 
     path: Path
     container: Manifest
     reading: EngineReading | None
     init: bool = False
+    begun: Start | None = None
+    """What it starts; `None` where its words are no texts, and where nobody asked yet."""
 
 
 def labels_of(node: Node | None) -> dict[str, str]:
@@ -158,6 +160,7 @@ def _read(documents: Documents) -> dict[tuple[int, Path], tuple[Run, ...]]:
                 each
                 if "image" not in each.container
                 else each._replace(
+                    begun=start(each.container),
                     reading=next(
                         (
                             reading
@@ -165,7 +168,7 @@ def _read(documents: Documents) -> dict[tuple[int, Path], tuple[Run, ...]]:
                             if (reading := reader.read(each.container)) is not None
                         ),
                         None,
-                    )
+                    ),
                 )
                 for each in runs(pod)
             )
@@ -193,7 +196,7 @@ def answers(documents: Documents, pod: PodView) -> bool:
 
 def words_of(run: Run) -> Path:
     """Where the command line stands: the script of a shell, or the list of words."""
-    begun = start(run.container)
+    begun = run.begun or start(run.container)
     if begun is not None and begun.script is not None:
         return (*run.path, *begun.script)
     return (*run.path, "args" if "args" in run.container else "command")

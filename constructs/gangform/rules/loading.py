@@ -12,7 +12,7 @@ from gangform.apis.keys import CORE, GPU
 from gangform.apis.pods import amount_of
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, Manifest, dig, mapping, sequence, text
-from gangform.engines.shell import Command, start
+from gangform.engines.shell import Command
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import Run, over_templates, read_runs, resources_of
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
@@ -79,7 +79,7 @@ def packages_installed_at_start(
     for run in read_runs(documents, pod):
         if run.init or GPU not in resources_of(run.container):
             continue
-        begun = start(run.container)
+        begun = run.begun
         if begun is None or begun.script is None:
             continue
         found = next((one for one in begun.commands if _installs(one)), None)

@@ -9,7 +9,6 @@ from gangform.apis.versions import Release
 from gangform.apis.views import Documents
 from gangform.documents.document import text
 from gangform.engines.images import programs, published
-from gangform.engines.shell import start
 from gangform.findings import Severity, declare
 from gangform.rules.joins import Run, over_templates, read_runs
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
@@ -61,10 +60,10 @@ def program_not_in_image(pod: PodView, documents: Documents, context: Context) -
     """What a container starts is in its image."""
     for run in read_runs(documents, pod):
         image = text(run.container, "image")
-        known, begun = published(image), start(run.container)
-        if known is None or begun is None:
+        known = published(image)
+        if known is None or run.begun is None:
             continue
-        for program in sorted(known.lacks & programs(begun)):
+        for program in sorted(known.lacks & programs(run.begun)):
             yield Fault(
                 path=(*run.path, "image"),
                 what=f"`{image}` carries no {program}, which the command starts",
