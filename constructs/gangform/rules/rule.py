@@ -147,6 +147,16 @@ MODULES: Final = (
     "hypernodes",
     "later",
     "engine",
+    "command_lines",
+    "variables",
+    "releases",
+    "interconnect",
+    "agreement",
+    "loading",
+    "host_ports",
+    "sidecars",
+    "endings",
+    "exports",
     "monitoring",
 )
 """One subject a module, imported when something is judged."""
