@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gangform.apis import kueue
-from gangform.apis.effects import Condition, Effect, Effects, Outcome, Situation, field
+from gangform.apis.effects import API_SERVER, Condition, Effect, Effects, Outcome, Situation, field
 from gangform.apis.keys import HOSTNAME
 from gangform.apis.versions import Evidence, Release
 from gangform.documents.document import sequence, text
@@ -23,6 +23,8 @@ def managed(situation: Situation) -> bool:
 
 
 MANAGED = Condition("Kueue manages it", managed)
+WHILE_MANAGED = "while Kueue manages it"
+"""Without Kueue the same change would pass."""
 
 
 def queue_labels(what: str) -> Iterator[Effect]:
@@ -33,7 +35,7 @@ def queue_labels(what: str) -> Iterator[Effect]:
         Evidence.LAB,
         "kueue §2.4; seen at 0.17.0",
         says=f"the queue of {what} is frozen while a group is ready",
-        by="Kueue",
+        by=WHILE_MANAGED,
         condition=MANAGED,
     )
     yield Effect(
@@ -42,7 +44,7 @@ def queue_labels(what: str) -> Iterator[Effect]:
         Evidence.CODE,
         "kueue §2.4; kubernetes-sigs/kueue#4967",
         says=f"{what} gets its queue when it is made",
-        by="Kueue",
+        by=WHILE_MANAGED,
         ways=("added",),
     )
     yield Effect(
@@ -59,7 +61,7 @@ def queue_labels(what: str) -> Iterator[Effect]:
         Evidence.LAB,
         "kueue §2.4; seen at 0.17.0",
         says="the label is neither added to groups that are ready nor removed",
-        by="Kueue",
+        by=WHILE_MANAGED,
         ways=("added", "removed"),
         condition=MANAGED,
     )
@@ -114,7 +116,7 @@ TOPOLOGY = Effects(
             Evidence.CODE,
             "kueue §1.2",
             says="levels never change; make a Topology of another name and flavors that name it",
-            by="the API server",
+            by=API_SERVER,
         ),
         Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.2"),
         Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.2"),
@@ -132,7 +134,7 @@ FLAVOR = Effects(
             Outcome.REFUSED,
             Evidence.CODE,
             "kueue §1.3",
-            by="the API server",
+            by=API_SERVER,
             condition=_flavor("all"),
         ),
         *(
@@ -141,7 +143,7 @@ FLAVOR = Effects(
                 Outcome.REFUSED,
                 Evidence.CODE,
                 "kueue §1.3",
-                by="the API server",
+                by=API_SERVER,
                 condition=_flavor("some"),
             )
             for name in _FLAVOR_FIELDS
@@ -151,7 +153,7 @@ FLAVOR = Effects(
             Outcome.REFUSED,
             Evidence.CODE,
             "kueue §1.3",
-            by="the API server",
+            by=API_SERVER,
             condition=_flavor("topologyName"),
         ),
         Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.3"),
@@ -216,7 +218,7 @@ LOCAL_QUEUE = Effects(
             Evidence.CODE,
             "kueue §1.5",
             says="a LocalQueue keeps its ClusterQueue; make one of another name",
-            by="the API server",
+            by=API_SERVER,
         ),
         Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.5"),
         Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.5"),

@@ -59,7 +59,8 @@ def price_folders(
             sides.append(sides[0] if was == now else documents_of(was, path))
             ours, theirs = sides
             if ours is None or theirs is None:
-                unread(path)
+                if was != now:
+                    unread(path)
                 continue
             new += ours
             old += theirs
