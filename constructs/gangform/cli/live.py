@@ -13,6 +13,7 @@ from gangform.cli.price import known
 from gangform.cli.selection import Selection, select
 from gangform.cli.table import Block, as_markdown, as_text, structured
 from gangform.cli.terminal import UsageError, say
+from gangform.diff.folders import document_of
 from gangform.diff.live import Adoption, adopt
 from gangform.diff.words import record, said, sides, worth_saying
 from gangform.documents.document import Document, Key
@@ -85,7 +86,7 @@ def _running(place: str) -> list[Document]:
     broken = [finding for document in read for finding in document.findings]
     if broken:
         raise InputError(broken)
-    found = [Document(manifest=one.manifest, builder="") for one in read]
+    found = [document_of(one) for one in read]
     named = [one for one in found if one.kind and one.key.name]
     if not named:
         raise UsageError(f"{place} holds no object; give it what `kubectl get … -o yaml` prints")

@@ -16,7 +16,6 @@ from gangform.diff.price import prices
 from gangform.diff.record import Field, Price
 from gangform.diff.units import runs_pods
 from gangform.documents.document import Document, Key
-from gangform.plan.serving import ServingPlan
 from gangform.rules.joins import owned
 
 
@@ -113,6 +112,5 @@ def _hints(
             yield (
                 f"{key} does not run; {other} does: set {' and '.join(wanted)} in serving {made.name} to adopt it"
             )
-        elif isinstance(made.plan, ServingPlan):
-            others = ", ".join(map(str, alike)) or "no other of its kind"
-            yield f"{key} does not run; what runs is {others}"
+        elif alike:
+            yield f"{key} does not run; what runs is {', '.join(map(str, alike))}"

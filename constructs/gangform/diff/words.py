@@ -163,7 +163,7 @@ def _without(entries: Sequence[Node], others: Sequence[Node]) -> list[str]:
 
 
 def _json(node: Node) -> str:
-    return json.dumps(node, ensure_ascii=False, sort_keys=True, default=str)
+    return json.dumps(node, ensure_ascii=False, sort_keys=True)
 
 
 def _count(number: int, noun: str) -> str:
