@@ -79,6 +79,26 @@ def _set() -> Object:
     }
 
 
+def _roles() -> Object:
+    names = ("prefill", "decode")
+    return {
+        "apiVersion": "disaggregatedset.x-k8s.io/v1",
+        "kind": "DisaggregatedSet",
+        "metadata": {"name": "pd", "namespace": "llm"},
+        "spec": {"roles": [{"name": name, "spec": _set()["spec"]} for name in names]},
+    }
+
+
+def _domain() -> Object:
+    channel = {"allocationMode": "Single", "resourceClaimTemplate": {"name": "r1-channel"}}
+    return {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "ComputeDomain",
+        "metadata": {"name": "r1", "namespace": "llm"},
+        "spec": {"numNodes": 2, "channel": channel},
+    }
+
+
 def _deployment() -> Object:
     template = _template(leader=True)
     template["metadata"]["labels"] = {"app.kubernetes.io/name": "small"}
@@ -241,6 +261,8 @@ def _rules() -> Object:
 
 BUILDERS: dict[str, Callable[[], Object]] = {
     "set": _set,
+    "roles": _roles,
+    "domain": _domain,
     "deployment": _deployment,
     "service": _service,
     "budget": _budget,

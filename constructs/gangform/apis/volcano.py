@@ -18,9 +18,11 @@ from gangform.findings import Path
 NEWEST = Release(1, 15)
 """The newest release that was looked at (`volcano §1`)."""
 
-API_VERSION = "scheduling.volcano.sh/v1beta1"
+GROUP = "scheduling.volcano.sh"
+API_VERSION = f"{GROUP}/v1beta1"
 """Of PodGroup and Queue."""
-TOPOLOGY_API_VERSION = "topology.volcano.sh/v1alpha1"
+TOPOLOGY_GROUP = "topology.volcano.sh"
+TOPOLOGY_API_VERSION = f"{TOPOLOGY_GROUP}/v1alpha1"
 """Of HyperNode."""
 
 SCHEDULER = "volcano"

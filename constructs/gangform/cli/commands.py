@@ -157,6 +157,46 @@ def _plan(commands: Any) -> None:
     output_option(plan)
 
 
+def _lint(commands: Any) -> None:
+    lint = add_command(
+        commands,
+        "lint",
+        "gangform.cli.lint:lint",
+        help="judge manifests that anybody wrote",
+        description="Judge manifests, whoever wrote them: plain YAML or JSON, Lists, what helm template and kustomize "
+        "build print. What is named together is judged together, unless it holds the same object twice with different "
+        "content: then each folder, or each file, is judged by itself. Exit code 1 where something breaks.",
+        examples="  gangform lint k8s/\n"
+        "  helm template chart | gangform lint - --versions lws=0.10,kueue=0.19\n"
+        "  kubectl get lws,svc,pdb -o yaml | gangform lint -\n"
+        "  gangform lint k8s/ --given beside.yaml -o sarif > lint.sarif\n"
+        "In a file `# gangform: ignore[CODE] reason` hides a finding: after the value, or above a field with all that\n"
+        "is inside of it.",
+    )
+    lint.add_argument("sources", nargs="+", metavar="FILE|DIR|-", help="manifests; - reads stdin")
+    lint.add_argument(
+        "--versions",
+        action="append",
+        default=[],
+        metavar="NAME=VERSION,…",
+        help="releases that run: kubernetes, lws, kueue, volcano, vllm, sglang",
+    )
+    lint.add_argument(
+        "--given",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="what lies beside: objects from kubectl get -o yaml, or facts (`gangform schema given`)",
+    )
+    lint.add_argument(
+        "--select", action="append", default=[], metavar="CODE,…", help="say only these codes"
+    )
+    lint.add_argument(
+        "--ignore", action="append", default=[], metavar="CODE,…", help="never say these codes"
+    )
+    output_option(lint, formats=("table", "json", "sarif", "github"))
+
+
 def _init(commands: Any) -> None:
     init = add_command(
         commands,
@@ -218,7 +258,7 @@ def _schema(commands: Any) -> None:
         help="print the JSON Schema of a file, for editors",
         examples="  gangform schema > gangform.schema.json\n  gangform schema model -o yaml",
     )
-    kinds = ("fleet", "serving", "cluster", "model", "hardware")
+    kinds = ("fleet", "serving", "cluster", "model", "hardware", "given")
     schema.add_argument("kind", nargs="?", choices=kinds, default="fleet", metavar="KIND")
     output_option(schema, formats=("json", "yaml"), default="json")
 
@@ -235,12 +275,48 @@ def _completion(commands: Any) -> None:
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
 
 
+def _cluster(commands: Any) -> None:
+    cluster = add_command(
+        commands,
+        "cluster",
+        "gangform.cli.cluster:import_nodes",
+        help="read what a cluster's nodes say",
+        examples="  kubectl get nodes -o json | gangform cluster import -",
+    )
+    actions = cluster.add_subparsers(
+        title="actions", dest="action", metavar="ACTION", required=True, prog=cluster.prog
+    )
+    imports = add_command(
+        actions,
+        "import",
+        "gangform.cli.cluster:import_nodes",
+        help="make pools of nodes: hardware, counts, topology",
+        description="Make pools of nodes: by GPU product, with what a node offers, the levels of the topology, and how "
+        "many nodes lie in each domain. Printed, or kept in profiles/nodes/NAME.yaml, which is joined to the cluster "
+        "NAME. What people wrote about the cluster is never touched, and wins.",
+        examples="  kubectl get nodes -o json | gangform cluster import -\n"
+        "  kubectl get nodes -o json | gangform cluster import - --name prod --write",
+    )
+    imports.add_argument(
+        "nodes", metavar="FILE", help="output of `kubectl get nodes -o json` (or yaml); - for stdin"
+    )
+    imports.add_argument(
+        "--name", metavar="NAME", help="of the cluster (default: the only one of the fleet)"
+    )
+    imports.add_argument(
+        "--write", action="store_true", help="keep it in profiles/nodes/ beside the fleet file"
+    )
+    file_option(imports)
+
+
 COMMANDS: Mapping[str, Callable[[Any], None]] = {
     "synth": _synth,
     "validate": _validate,
     "diff": _diff,
     "plan": _plan,
+    "lint": _lint,
     "init": _init,
+    "cluster": _cluster,
     "explain": _explain,
     "profiles": _profiles,
     "schema": _schema,

@@ -84,13 +84,14 @@ def _synthesise(chosen: Selection) -> Synthesis:
     loaded = chosen.loaded
     progress = Progress(after=_SHORT_RUN)
     try:
-        return synthesise(
+        made = synthesise(
             loaded.fleet,
             loaded.library,
             clusters=chosen.clusters,
             servings=chosen.servings,
             progress=progress,
         )
+        return made._replace(findings=ordered([*loaded.remarks, *made.findings]))
     except InputError as error:
         # Warnings stand beside the errors: who repairs one wants to see both.
         plans = plan_fleet(loaded.fleet, loaded.library, clusters=chosen.clusters)

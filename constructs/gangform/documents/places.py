@@ -62,6 +62,25 @@ class Places:
             mark = mark.children[part][2]
         return Places(self._file, mark)
 
+    def beginning(self, line: int) -> Path | None:
+        """The path of what begins on a line: the outermost, where several values do; `None` where none does."""
+        if self._root.line == line:
+            return ()
+        # What an alias stands for is met once, at its anchor.
+        seen: set[int] = set()
+        level: list[tuple[Path, Mark]] = [((), self._root)]
+        while level:
+            inner: list[tuple[Path, Mark]] = []
+            for path, mark in level:
+                for part, (at, _, child) in mark.children.items():
+                    if at == line:
+                        return (*path, part)
+                    if id(child) not in seen:
+                        seen.add(id(child))
+                        inner.append(((*path, part), child))
+            level = inner
+        return None
+
     def __contains__(self, path: Path) -> bool:
         """Whether a value was written at exactly this path."""
         mark: Mark | None = self._root

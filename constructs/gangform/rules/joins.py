@@ -7,7 +7,6 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final, NamedTuple
 
-from gangform.apis import apps, leaderworkerset
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import GPU
 from gangform.apis.pods import requests
@@ -91,6 +90,12 @@ def is_set(group: GroupView) -> bool:
     """Whether one replica may be several pods that live and die together."""
     form = form_of(group.kind)
     return form is not None and form.can.runs_groups
+
+
+def rolls_in_place(group: GroupView) -> bool:
+    """Whether a rollout replaces groups of the same set, index by index, as LeaderWorkerSet does it."""
+    form = form_of(group.kind)
+    return form is not None and form.can.rolls_in_place
 
 
 @joined
@@ -212,7 +217,7 @@ def scaler_of(document: Document) -> Scaler:
 
 def scaler_for(documents: Documents, group: GroupView) -> Scaler | None:
     """The autoscaler of a set; the first where there are several."""
-    found = scalers(documents).get(group.document.key)
+    found = scalers(documents).get(group.target)
     return found[0] if found else None
 
 
@@ -257,9 +262,8 @@ def rollout(group: GroupView, replicas: int) -> tuple[int, int]:
 def peak(group: GroupView, replicas: int) -> int:
     """Groups that exist at the height of a rollout (`lws §3`)."""
     surge, gone = rollout(group, replicas)
-    if is_set(group):
-        return leaderworkerset.peak_groups(replicas, surge=surge, unavailable=gone)
-    return apps.peak_replicas(replicas, surge=surge)
+    form = form_of(group.kind)
+    return form.peak(replicas, surge=surge, unavailable=gone) if form is not None else replicas
 
 
 def is_percent(value: Node | None) -> bool:
@@ -269,7 +273,7 @@ def is_percent(value: Node | None) -> bool:
 
 def annotation(group: GroupView, key: str) -> str:
     """An annotation of the set's own metadata."""
-    return text(group.document.manifest, "metadata", "annotations", key)
+    return text(group.document.manifest, *group.own, "annotations", key)
 
 
 def owned(document: Document) -> bool:
@@ -283,6 +287,18 @@ def places(pods: Sequence[PodView]) -> list[Document]:
     for pod in pods:
         seen.setdefault(id(pod.document), pod.document)
     return list(seen.values())
+
+
+def groups_behind(documents: Documents, pods: Sequence[PodView]) -> list[GroupView]:
+    """The sets of groups that pods belong to, in the order of the pods."""
+    chosen = {(id(pod.document), pod.path, pod.role) for pod in pods}
+    keys = {pod.document.key: None for pod in pods}
+    return [
+        group
+        for key in keys
+        for group in documents.groups_of(key)
+        if any((id(pod.document), pod.path, pod.role) in chosen for pod in group.pods)
+    ]
 
 
 def over_groups(check: Callable[[GroupView, Documents, Context], Iterator[Fault]]) -> Check:
