@@ -293,7 +293,7 @@ def test_an_output_folder_outside_the_repository_is_refused(
 def test_an_edition_that_is_not_there_names_those_that_are(run: Run) -> None:
     status, _, err = run("diff", "--defaults", "99")
     assert status == 2
-    assert "there is no edition 99 of the defaults; there is 1" in err
+    assert "there is no edition 99 of the defaults; this release knows 1" in err
 
 
 def test_the_same_edition_costs_nothing(run: Run) -> None:

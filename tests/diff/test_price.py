@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from typing import Any
@@ -84,6 +85,16 @@ def test_the_plan_knows_how_long_it_takes(cost: Cost) -> None:
 def test_an_autoscaled_set_rolls_from_its_minimum_to_its_maximum(cost: Cost) -> None:
     (found,) = cost(shipped("prod-kueue", "qwen3-coder"), image)
     assert "rolls 2 to 4 groups (+0 GPUs while it lasts, at least 1 serving)" in found
+
+
+def test_a_higher_minimum_takes_gpus_for_good(cost: Cost) -> None:
+    def higher(objects: list[Object]) -> None:
+        one(objects, "HorizontalPodAutoscaler")["spec"]["minReplicas"] = 3
+
+    assert cost(shipped("prod-kueue", "qwen3-coder"), higher) == [
+        "LeaderWorkerSet/code/qwen3-coder: no restart; +16 GPUs for good at the minimum",
+        "HorizontalPodAutoscaler/code/qwen3-coder: in place: spec.minReplicas (groups below it are added at once)",
+    ]
 
 
 def test_a_deployment_rolls_by_its_strategy(cost: Cost) -> None:
@@ -218,6 +229,46 @@ def test_what_only_a_new_object_repairs_needs_leave() -> None:
     assert refused.what == (
         "the change recreates 2 groups (32 GPUs): volumeClaimTemplates (it is taken, and then no rollout of the set "
         "ever starts)"
+    )
+
+
+def roles(**words: int) -> Object:
+    """A set of two roles, in two slices."""
+    engine = {"name": "a", "image": "a:1", "resources": {"limits": {"nvidia.com/gpu": "8"}}}
+    rolling: Object = {"rollingUpdateConfiguration": words} if words else {}
+    role = {
+        "replicas": 2,
+        "rolloutStrategy": rolling,
+        "leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": {"containers": [engine]}}},
+    }
+    return {
+        "apiVersion": "disaggregatedset.x-k8s.io/v1",
+        "kind": "DisaggregatedSet",
+        "metadata": {"name": "pd"},
+        "spec": {
+            "slices": 2,
+            "roles": [
+                {"name": name, "spec": copy.deepcopy(role)} for name in ("prefill", "decode")
+            ],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({}, "+64 GPUs while it lasts, at least 8 serving"),
+        ({"maxSurge": 0, "maxUnavailable": 1}, "+0 GPUs while it lasts, no promise how many serve"),
+    ],
+)
+def test_all_roles_roll_together(cost: Cost, words: dict[str, int], said: str) -> None:
+    def one_role(objects: list[Object]) -> None:
+        objects[0]["spec"]["roles"][0]["spec"]["leaderWorkerTemplate"]["restartPolicy"] = "None"
+
+    (found,) = cost([roles(**words)], one_role)
+    assert found == (
+        f"DisaggregatedSet/pd: rolls 8 groups ({said}): "
+        "spec.roles[prefill].spec.leaderWorkerTemplate.restartPolicy"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangform.apis import kueue, leaderworkerset
+from gangform.apis import disaggregatedset, kueue, leaderworkerset
 from gangform.apis.core_effects import replicas
 from gangform.apis.effects import Condition, Effect, Effects, Outcome, Situation, field
 from gangform.apis.kueue_effects import MANAGED, WHILE_MANAGED, managed, queue_labels
@@ -172,8 +172,8 @@ _ROLE: Path = field("spec.roles[]")
 _LATER = "it holds from the next change of a template on"
 
 ROLES = Effects(
-    "disaggregatedset.x-k8s.io",
-    "DisaggregatedSet",
+    disaggregatedset.GROUP,
+    disaggregatedset.KIND,
     [
         Effect((*_ROLE, "spec", "replicas"), Outcome.NONE, Evidence.LAB, "lab E6"),
         Effect(
