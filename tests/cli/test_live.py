@@ -42,8 +42,10 @@ def running(folder: Path) -> list[Object]:
         for template in templates([one]):
             metadata = template["metadata"]
             metadata["creationTimestamp"] = None
-            if one["kind"] == SET:
-                metadata["labels"]["kueue.x-k8s.io/queue-name"] = "serving"
+            metadata["labels"]["kueue.x-k8s.io/queue-name"] = "serving"
+            if one["kind"] == "Deployment":
+                metadata["labels"]["kueue.x-k8s.io/managed"] = "true"
+            else:
                 metadata.setdefault("annotations", {})["kueue.x-k8s.io/pod-group-serving"] = "true"
     return objects
 

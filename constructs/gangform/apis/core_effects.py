@@ -37,7 +37,7 @@ DEPLOYMENT = Effects(
     _group(keys.APPS),
     "Deployment",
     [
-        *queue_labels("a Deployment"),
+        *queue_labels("a Deployment", Evidence.CODE, "Kueue's webhook for Deployments at 0.17.0"),
         Effect(
             field("spec.selector"),
             Outcome.REFUSED,

@@ -27,13 +27,13 @@ WHILE_MANAGED = "while Kueue manages it"
 """Without Kueue the same change would pass."""
 
 
-def queue_labels(what: str) -> Iterator[Effect]:
-    """The labels on the workload itself."""
+def queue_labels(what: str, evidence: Evidence, source: str) -> Iterator[Effect]:
+    """The labels on the workload itself, with how it is known what its webhook says of them."""
     yield Effect(
         _QUEUE,
         Outcome.REFUSED,
-        Evidence.LAB,
-        "kueue §2.4; seen at 0.17.0",
+        evidence,
+        source,
         says=f"the queue of {what} is frozen while a group is ready",
         by=WHILE_MANAGED,
         condition=MANAGED,
@@ -42,7 +42,7 @@ def queue_labels(what: str) -> Iterator[Effect]:
         _QUEUE,
         Outcome.REFUSED,
         Evidence.CODE,
-        "kueue §2.4; kubernetes-sigs/kueue#4967",
+        "kueue §2.4; kubernetes-sigs/kueue#4967; read at 0.17.0",
         says=f"{what} gets its queue when it is made",
         by=WHILE_MANAGED,
         ways=("added",),
@@ -51,15 +51,15 @@ def queue_labels(what: str) -> Iterator[Effect]:
         _PRIORITY,
         Outcome.ROLLS,
         Evidence.CODE,
-        "kueue §2.2: the webhook writes the label onto the templates",
+        "kueue §2.2: the webhook writes the label onto the templates; read at 0.17.0",
         ways=("changed",),
         condition=MANAGED,
     )
     yield Effect(
         _PRIORITY,
         Outcome.REFUSED,
-        Evidence.LAB,
-        "kueue §2.4; seen at 0.17.0",
+        evidence,
+        source,
         says="the label is neither added to groups that are ready nor removed",
         by=WHILE_MANAGED,
         ways=("added", "removed"),
@@ -114,7 +114,7 @@ TOPOLOGY = Effects(
             field("spec.levels"),
             Outcome.REFUSED,
             Evidence.CODE,
-            "kueue §1.2",
+            "kueue §1.2; the CRD at 0.17.0",
             says="levels never change; make a Topology of another name and flavors that name it",
             by=API_SERVER,
         ),

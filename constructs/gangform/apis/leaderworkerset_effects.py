@@ -79,7 +79,7 @@ def _shape() -> Iterator[Effect]:
 
 
 _ROWS = [
-    *queue_labels("a set"),
+    *queue_labels("a set", Evidence.LAB, "kueue §2.4; seen at 0.17.0"),
     *_shape(),
     Effect(
         leaderworkerset.LEADER_TEMPLATE,

@@ -74,7 +74,8 @@ def as_applied(living: Manifest, ours: Manifest) -> Manifest:
         if isinstance(inside, dict):
             inside.pop("creationTimestamp", None)
             own = mapping(ours, *template, "metadata")
-            _drop(inside, "labels", kueue.STAMPED_LABELS, own.get("labels"))
+            marks = (*kueue.STAMPED_LABELS, kueue.MANAGED_LABEL)
+            _drop(inside, "labels", marks, own.get("labels"))
             stamped = (*kueue.STAMPED_ANNOTATIONS, *_ANNOTATIONS)
             _drop(inside, "annotations", stamped, own.get("annotations"))
             for word in ("labels", "annotations"):
