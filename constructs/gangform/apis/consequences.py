@@ -35,6 +35,10 @@ _UNKNOWN: Final = Effects(
 )
 
 
+_NO_FIELDS: Final = (("status",), ("apiVersion",))
+"""The controllers' own, and the version that an object is written in: it is the same object in each."""
+
+
 class Consequence(NamedTuple):
     """One difference between two versions of an object, and what it does."""
 
@@ -61,5 +65,5 @@ def consequences(
     situation = Situation(before, after, versions or Versions())
     table = table_of(key_of(after))
     for change in changes(before, after):
-        if change.path[:1] != ("status",):
+        if change.path[:1] not in _NO_FIELDS:
             yield Consequence(change, table.of(change, situation))

@@ -21,6 +21,9 @@ from gangform.findings import Path
 ENTRY: Final = "[]"
 """In the field of a row: any entry of a list."""
 
+API_SERVER: Final = "by the API server"
+"""Who refuses what an API calls immutable."""
+
 Way = Literal["added", "removed", "changed", "reordered", "lowered", "raised"]
 """How a field may change; `lowered` and `raised` are kinds of `changed`, for quantities."""
 
@@ -72,7 +75,7 @@ class Effect(NamedTuple):
     says: str = ""
     """What an operator should know beyond the outcome, without a full stop."""
     by: str = ""
-    """Who refuses it."""
+    """Who refuses it, or as long as what: `by the API server`."""
     ways: tuple[Way, ...] = ()
     """Only where it changes like this; empty for every way."""
     condition: Condition | None = None

@@ -75,13 +75,12 @@ def _committed(arguments: Namespace) -> int:
 
 def _editions(arguments: Namespace) -> int:
     """The fleet under another edition of the defaults, against the fleet as it is."""
-    from gangform.inputs.defaults import EDITIONS
+    from gangform.inputs.defaults import edition_fault, editions
 
     chosen = select(arguments)
     fleet, wanted = chosen.loaded.fleet, arguments.defaults
-    if wanted not in EDITIONS:
-        editions = ", ".join(str(edition) for edition in sorted(EDITIONS))
-        raise UsageError(f"there is no edition {wanted} of the defaults; there is {editions}")
+    if wanted not in editions():
+        raise UsageError(edition_fault(wanted)[0])
     try:
         now = _made(chosen)
         then = _made(

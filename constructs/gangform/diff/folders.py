@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gangform.apis.versions import Versions
 from gangform.apis.views import Documents
 from gangform.diff.price import prices
 from gangform.diff.record import Price
 from gangform.documents.document import Document, Key
-from gangform.documents.read import read_manifests
+from gangform.documents.read import SourceDocument, WrittenFloat, read_manifests
 from gangform.units import Seconds
 
 
@@ -59,7 +59,8 @@ def price_folders(
             sides.append(sides[0] if was == now else documents_of(was, path))
             ours, theirs = sides
             if ours is None or theirs is None:
-                unread(path)
+                if was != now:
+                    unread(path)
                 continue
             new += ours
             old += theirs
@@ -82,4 +83,17 @@ def documents_of(content: bytes | None, path: str) -> list[Document] | None:
     found = read_manifests(content.decode(errors="replace"), path)
     if any(one.findings for one in found):
         return None
-    return [Document(manifest=one.manifest, builder="") for one in found]
+    return [document_of(one) for one in found]
+
+
+def document_of(read: SourceDocument) -> Document:
+    """An object as it is compared: a number with a fraction is text, as a quantity is."""
+    return Document(manifest=_texts(read.manifest), builder="")
+
+
+def _texts(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _texts(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_texts(value) for value in node]
+    return node.written if isinstance(node, WrittenFloat) else node

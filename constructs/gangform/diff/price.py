@@ -16,7 +16,7 @@ from gangform.apis.keys import GPU
 from gangform.apis.kueue import surge_dips
 from gangform.apis.leaderworkerset import serving_groups
 from gangform.apis.versions import Versions
-from gangform.apis.views import Documents
+from gangform.apis.views import Documents, form_of
 from gangform.diff.objects import objects
 from gangform.diff.record import Field, Price, Rollout, fields
 from gangform.diff.units import Pair, Unit, pairs
@@ -81,7 +81,7 @@ def _workload(
     if old.key != key or old.sets != new.sets:
         return basis._replace(outcome=Outcome.RECREATES, former=old.key)
     changed = sorted(_fields(old, new, versions), key=lambda one: -one.rank)
-    if not changed and (groups is None or groups[0] == groups[1]):
+    if not changed and gpus[0] == gpus[1] and (groups is None or groups[0] == groups[1]):
         return None
     outcome = changed[0].consequence.effect.outcome if changed else Outcome.NONE
     price = basis._replace(fields=tuple(changed), outcome=outcome)
@@ -103,10 +103,12 @@ def _rolled(
     paced = all(one.consequence.effect.paced for one in price.decisive)
     if not new.sets:
         group = new.groups[0]
-        how = _rollout(group, old.groups[0], after, price, durations.get(new.key))
-        if not paced:
-            how = how._replace(serving=None)
-        return price._replace(rollout=how)
+        form = form_of(group.kind)
+        if form is not None and not form.can.rolls_in_place:
+            return price._replace(rollout=_roles(new, after))
+        before = old.groups[0] if old.groups else group
+        how = _rollout(group, before, after, price, durations.get(new.key))
+        return price._replace(rollout=how if paced else how._replace(serving=None))
     changed = {one.key for one in price.decisive}
     times = [durations[key] for key in changed if key in durations]
     how = Rollout(
@@ -144,6 +146,22 @@ def _rollout(
     return Rollout(low, high, max(0, more), serving, seconds if low else None)
 
 
+def _roles(unit: Unit, after: Documents) -> Rollout:
+    """The rollout of sets that are replaced by new ones, all roles in steps together (`lws §6`, `lab E6`).
+
+    How far a role may sink is not its own `maxUnavailable`: none is promised unless no role may sink at all.
+    """
+    least = most = more = 0
+    sinks = False
+    for group in unit.groups:
+        low, high = base_groups(after, group), most_groups(after, group)
+        least += low * group.copies
+        most += high * group.copies
+        more += (peak(group, high) - high) * group.copies * _group_gpus(after, group)
+        sinks = sinks or rollout(group, low)[1] > 0
+    return Rollout(least, most, max(0, more), None if sinks else least, None)
+
+
 def _partition(group: GroupView) -> int:
     way = ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "partition")
     return max(0, whole(group.document.manifest, *way) or 0) if is_set(group) else 0
@@ -153,15 +171,14 @@ def _counted(unit: Unit | None, documents: Documents) -> int | None:
     """Groups of a unit; `None` where an autoscaler has them, or where we cannot read them."""
     if unit is None:
         return 0
-    counts = [(base_groups(documents, one), most_groups(documents, one)) for one in unit.groups]
-    if not counts or any(least != most for least, most in counts):
-        return None
-    return sum(least for least, _ in counts)
+    least = sum(base_groups(documents, one) * one.copies for one in unit.groups)
+    most = sum(most_groups(documents, one) * one.copies for one in unit.groups)
+    return least if unit.groups and least == most else None
 
 
 def _gpus(unit: Unit | None, documents: Documents) -> int:
     return sum(
-        base_groups(documents, group) * _group_gpus(documents, group)
+        base_groups(documents, group) * group.copies * _group_gpus(documents, group)
         for group in (unit.groups if unit else ())
     )
 

@@ -84,5 +84,6 @@ def fields(before: Document, after: Document, versions: Versions | None) -> Iter
     if before.manifest is after.manifest or before.manifest == after.manifest:
         return
     for one in consequences(before.manifest, after.manifest, versions):
-        path = spelled(one.change.path, after.manifest, before.manifest)
+        gone = one.change.way == "removed"
+        path = spelled(one.change.path, (before if gone else after).manifest)
         yield Field(after.key, path, one)

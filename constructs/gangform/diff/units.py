@@ -6,17 +6,16 @@ all groups of the one and makes those of the other, which is no news that a pull
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gangform.apis import volcano
 from gangform.apis.consequences import TABLES
 from gangform.apis.forms import GroupView
 from gangform.apis.keys import APP_NAME, SYNC_WAVE
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, Key, dig, text
+from gangform.documents.document import Document, Key, dig, sequence, text
 
 
 class Unit(NamedTuple):
@@ -104,20 +103,28 @@ def renamed(old: Unit, new: Unit) -> bool:
     ours, theirs = old.documents[0], new.documents[0]
     if old.key.namespace == new.key.namespace and _app(ours) == _app(theirs) != "":
         return True
-    run = [_run(unit) for unit in (old, new)]
-    return run[0] is not None and run[0] == run[1]
+    was, now = _run(old), _run(new)
+    return (
+        bool(was)
+        and len(was) == len(now)
+        and all(
+            one == other or _nameless(one, old) == _nameless(other, new)
+            for one, other in zip(was, now, strict=True)
+        )
+    )
 
 
 def _app(document: Document) -> str:
     return text(document.manifest, "metadata", "labels", APP_NAME)
 
 
-def _run(unit: Unit) -> str | None:
-    """What the first container of a unit runs, with the unit's name taken out."""
+def _run(unit: Unit) -> list[str]:
+    """The words that the first container of a unit runs; none where it says none."""
     if not unit.groups:
-        return None
-    first: Any = dig(unit.groups[0].leader.spec, "containers", 0)
-    if not isinstance(first, dict) or not (first.get("args") or first.get("command")):
-        return None
-    ran = json.dumps([first.get("command"), first.get("args")])
-    return re.sub(rf"(?<![\w-]){re.escape(unit.key.name)}(?![\w-])", "…", ran)
+        return []
+    first = dig(unit.groups[0].leader.spec, "containers", 0)
+    return [str(word) for key in ("command", "args") for word in sequence(first, key)]
+
+
+def _nameless(word: str, unit: Unit) -> str:
+    return re.sub(rf"(?<![\w-]){re.escape(unit.key.name)}(?![\w-])", "…", word)

@@ -55,7 +55,7 @@ def _verdict(price: Price) -> str:
     if price.outcome is Outcome.ROLLS:
         return f"{_rolls(price)}: {behind}"
     if price.outcome is Outcome.REFUSED:
-        return f"refused {_by(price)}: {behind}"
+        return f"refused {price.decisive[0].consequence.effect.by}: {behind}"
     if price.outcome is Outcome.RECREATES:
         if price.role != "workload":
             return f"made anew: it was {price.former}"
@@ -96,12 +96,6 @@ def _meanwhile(how: Rollout) -> Iterator[str]:
 def minutes(seconds: Seconds) -> int:
     """Whole minutes, rounded up."""
     return -(-int(seconds) // 60)
-
-
-def _by(price: Price) -> str:
-    who = price.decisive[0].consequence.effect.by
-    # Kueue refuses as long as it manages the object: without it the same change would pass.
-    return "while Kueue manages it" if who == "Kueue" else f"by {who}"
 
 
 def _says(price: Price) -> str:
@@ -169,7 +163,7 @@ def _without(entries: Sequence[Node], others: Sequence[Node]) -> list[str]:
 
 
 def _json(node: Node) -> str:
-    return json.dumps(node, ensure_ascii=False, sort_keys=True, default=str)
+    return json.dumps(node, ensure_ascii=False, sort_keys=True)
 
 
 def _count(number: int, noun: str) -> str:
@@ -212,7 +206,7 @@ def _field(one: Field) -> dict[str, Any]:
         "after": change.after,
         "outcome": effect.outcome.value,
         "says": effect.says,
-        "refusedBy": effect.by,
+        "refused": effect.by,
         "evidence": effect.evidence.value,
         "source": effect.source,
     }

@@ -7,7 +7,7 @@ from typing import Final
 
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
-from gangform.apis.views import Documents
+from gangform.apis.views import Documents, form_of
 from gangform.documents.document import sequence, text
 from gangform.engines.engine import EngineReading
 from gangform.findings import Path, Severity, declare
