@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -84,7 +84,7 @@ def _write(target: Path, text: str, *, force: bool) -> None:
             stream.write(text)
         return
     place = target.resolve()
-    fresh = place.with_name(f".{place.name}.{secrets.token_hex(4)}.gangform")
+    fresh = place.with_name(f".{place.name}.{os.urandom(4).hex()}.gangform")
     try:
         with fresh.open("x", encoding="utf-8") as stream:
             stream.write(text)
