@@ -13,7 +13,6 @@ files, which the next run removes: it knows that nobody else is writing, since i
 import errno
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -310,7 +309,7 @@ def _replace(fresh: Sequence[Difference], root: Path) -> None:
             place = root / one.path
             made += [above for above in reversed(place.parents) if not above.exists()]
             place.parent.mkdir(parents=True, exist_ok=True)
-            pending = place.with_name(f".{place.name}.{secrets.token_hex(4)}.gangform")
+            pending = place.with_name(f".{place.name}.{os.urandom(4).hex()}.gangform")
             ready.append((pending, place))
             with pending.open("xb") as stream:
                 stream.write(one.after)
