@@ -62,6 +62,7 @@ def test_every_module_is_listed() -> None:
         "joins",
         "demand",
         "starts",
+        "names",
     }
     assert written == set(MODULES)
 

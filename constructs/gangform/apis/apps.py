@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import ClassVar
 
 from gangform.apis.forms import Abilities, GroupView, PodView, Rendezvous, Selectors
 from gangform.apis.keys import APP_NAME, APPS, POD_TEMPLATE_HASH
-from gangform.documents.document import Document, Manifest, dig, mapping, text, whole
+from gangform.documents.document import Document, dig, mapping, text, texts, whole
 
 KIND = "Deployment"
 
@@ -47,6 +47,7 @@ class DeploymentForm:
         runs_groups=False,
         scales=True,
         rolls_in_place=True,
+        whole_pods=True,
         surges=True,
         recreates_groups=False,
         has_group_label=False,
@@ -82,10 +83,10 @@ class DeploymentForm:
             path=("spec", "template"),
             role="pod",
             per_group=1,
-            labels=_texts(mapping(template, "metadata", "labels")),
+            labels=texts(mapping(template, "metadata", "labels")),
             varying=frozenset({POD_TEMPLATE_HASH}),
             never={},
-            annotations=_texts(mapping(template, "metadata", "annotations")),
+            annotations=texts(mapping(template, "metadata", "annotations")),
             spec=mapping(template, "spec"),
         )
         yield GroupView(
@@ -107,7 +108,3 @@ class DeploymentForm:
             surge=dig(rolling, "maxSurge"),
             unavailable=dig(rolling, "maxUnavailable"),
         )
-
-
-def _texts(labels: Manifest) -> Mapping[str, str]:
-    return {key: value for key, value in labels.items() if isinstance(value, str)}

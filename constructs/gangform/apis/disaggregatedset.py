@@ -53,6 +53,7 @@ class DisaggregatedSetForm:
         runs_groups=True,
         scales=False,
         rolls_in_place=False,
+        whole_pods=False,
         surges=True,
         recreates_groups=True,
         has_group_label=True,

@@ -24,6 +24,8 @@ class Abilities(NamedTuple):
     """The kind has a scale subresource, which an autoscaler may target."""
     rolls_in_place: bool
     """A rollout replaces the pods of the same object; else a new object is raised beside the old one."""
+    whole_pods: bool
+    """One pod is surely a replica by itself where `runs_groups` is not said; else several may belong together."""
     surges: bool
     """A rollout may create groups beyond the wanted number first."""
     recreates_groups: bool

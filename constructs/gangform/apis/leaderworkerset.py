@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from gangform.apis.forms import Abilities, GroupView, PodRole, PodView, Rendezvous, Selectors
 from gangform.apis.versions import Evidence, Release, Row, Table
-from gangform.documents.document import Document, Manifest, dig, mapping, text, whole
+from gangform.documents.document import Document, dig, mapping, text, texts, whole
 from gangform.findings import Path
 
 API_VERSION = "leaderworkerset.x-k8s.io/v1"
@@ -24,6 +24,7 @@ NAME = PREFIX + "name"
 WORKER_INDEX = PREFIX + "worker-index"
 GROUP_INDEX = PREFIX + "group-index"
 EXCLUSIVE_TOPOLOGY = PREFIX + "exclusive-topology"
+SUBGROUP_EXCLUSIVE_TOPOLOGY = PREFIX + "subgroup-exclusive-topology"
 LEADER_INDEX = "0"
 """Value of the worker index on leaders. There is no role label on pods (`lws §1`, `lab` summary 1)."""
 
@@ -106,6 +107,7 @@ class LeaderWorkerSetForm:
         runs_groups=True,
         scales=True,
         rolls_in_place=True,
+        whole_pods=False,
         surges=True,
         recreates_groups=True,
         has_group_label=True,
@@ -183,7 +185,7 @@ def group_view(
 
     def pods(path: Path, role: PodRole, count: int) -> PodView:
         template = mapping(manifest, *path)
-        labels = _texts(mapping(template, "metadata", "labels"))
+        labels = texts(mapping(template, "metadata", "labels"))
         differ = _VARYING | varying
         never: dict[str, str] = {}
         if role == "leader":
@@ -202,7 +204,7 @@ def group_view(
             labels={**labels, **fixed},
             varying=differ,
             never=never,
-            annotations=_texts(mapping(template, "metadata", "annotations")),
+            annotations=texts(mapping(template, "metadata", "annotations")),
             spec=mapping(template, "spec"),
         )
 
@@ -225,7 +227,3 @@ def group_view(
         surge=dig(rolling, "maxSurge"),
         unavailable=dig(rolling, "maxUnavailable"),
     )
-
-
-def _texts(labels: Manifest) -> dict[str, str]:
-    return {key: value for key, value in labels.items() if isinstance(value, str)}

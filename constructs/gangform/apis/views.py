@@ -10,10 +10,12 @@ from gangform.apis.apps import DeploymentForm
 from gangform.apis.disaggregatedset import DisaggregatedSetForm
 from gangform.apis.forms import GroupView, PodView, Reader
 from gangform.apis.leaderworkerset import LeaderWorkerSetForm
+from gangform.apis.statefulset import StatefulSetForm
 from gangform.documents.document import Document, Key, sequence, text
 
 FORMS: Mapping[str, Reader] = {
-    form.kind: form for form in (DeploymentForm(), LeaderWorkerSetForm(), DisaggregatedSetForm())
+    form.kind: form
+    for form in (DeploymentForm(), StatefulSetForm(), LeaderWorkerSetForm(), DisaggregatedSetForm())
 }
 """Every kind that runs groups and that we read."""
 

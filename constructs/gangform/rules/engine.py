@@ -7,7 +7,7 @@ from typing import Final
 
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
-from gangform.apis.views import Documents
+from gangform.apis.views import Documents, form_of
 from gangform.documents.document import sequence, text
 from gangform.engines.engine import EngineReading
 from gangform.findings import Path, Severity, declare
@@ -102,6 +102,13 @@ def _nodes_word(run: Run, nodes: str) -> Path:
 def _offered(group: GroupView, reading: EngineReading, documents: Documents) -> int | None:
     """GPUs that the engine may use; `None` where it does not say how far it reaches."""
     each = gpus(documents, group.leader)
+    form = form_of(group.kind)
+    if form is None or not form.can.runs_groups:
+        # Several such objects, or several pods of one, may be joined by hand: then nobody knows the others.
+        alone = reading.nodes is None and (
+            (form is not None and form.can.whole_pods) or group.replicas == 1
+        )
+        return each if alone else None
     if reading.nodes is not None and group.size > 1:
         workers = gpus(documents, group.workers) if group.workers is not None else 0
         return each + workers * (group.size - 1)
@@ -252,7 +259,7 @@ def node_rank_wrong(group: GroupView, documents: Documents, context: Context) ->
         )
 
 
-@rule(LEADER_HEADLESS, kinds=WORKLOADS)
+@rule(LEADER_HEADLESS, kinds=SETS)
 @over_groups
 def leader_headless(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """The leader serves."""

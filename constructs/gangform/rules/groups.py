@@ -273,6 +273,12 @@ def subgroups_refused(group: GroupView, documents: Documents, context: Context) 
     policy = group.part(_BASE, "subGroupPolicy")
     size = group.size
     if policy is None:
+        if annotation(group, lws.SUBGROUP_EXCLUSIVE_TOPOLOGY):
+            yield Fault(
+                path=(*group.own, "annotations", lws.SUBGROUP_EXCLUSIVE_TOPOLOGY),
+                what="a topology for subgroups, and no subGroupPolicy",
+                fix="write a subGroupPolicy with its subGroupSize, or remove the annotation",
+            )
         return
     each = whole(policy, "subGroupSize")
     if each is None:

@@ -20,6 +20,7 @@ from gangform.documents.document import (
     mapping,
     sequence,
     text,
+    texts,
     whole,
 )
 from gangform.engines.engine import EngineReading, readers
@@ -60,7 +61,7 @@ class Run(NamedTuple):
 
 def labels_of(node: Node | None) -> dict[str, str]:
     """The labels of a map, as far as they are texts."""
-    return {key: value for key, value in mapping(node).items() if isinstance(value, str)}
+    return texts(node)
 
 
 def match_labels(selector: Node | None) -> dict[str, str] | None:
@@ -125,6 +126,19 @@ def resources_of(container: Manifest) -> Manifest:
 def gpus(documents: Documents, pod: PodView) -> int:
     """GPUs that one pod asks for."""
     return int(asked(documents, pod).get(GPU, Fraction(0)))
+
+
+@joined
+def _by_space(documents: Documents) -> dict[tuple[str, str], list[Document]]:
+    found: defaultdict[tuple[str, str], list[Document]] = defaultdict(list)
+    for document in documents.all:
+        found[document.kind, document.key.namespace].append(document)
+    return dict(found)
+
+
+def within(documents: Documents, kind: str, namespace: str) -> Sequence[Document]:
+    """The documents of a kind in one namespace; an empty one for what lies in none."""
+    return _by_space(documents).get((kind, namespace), ())
 
 
 @joined

@@ -7,7 +7,7 @@ then it is the documents that make them. Secrets, claims and the like are missed
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from gangform.apis import kueue, volcano
@@ -22,9 +22,9 @@ from gangform.rules.joins import (
     labels_of,
     match_labels,
     over_groups,
-    scaler_of,
     templates,
 )
+from gangform.rules.names import ANY_GROUP, NAMES, OFTEN_ELSEWHERE
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
 
 SELECTOR_EMPTY = declare(
@@ -64,14 +64,12 @@ CANNOT_SCALE = declare(
     "lab E5, E6",
 )
 
-_VOLCANO_GROUP: Final = volcano.API_VERSION.rpartition("/")[0]
 _NO_SCALE: Final = frozenset(
     {"ConfigMap", "CronJob", "DaemonSet", "Job", "Pod", "PodGroup", "Secret", "Service"}
 )
 """Core kinds and gangs, none of which has replicas behind a scale subresource."""
 _WHOLE: Final = frozenset({"PodDisruptionBudget", "NetworkPolicy"})
 """Kinds whose selectors mean every pod of a set; the others mean those that serve."""
-_BACKENDS: Final = ("HTTPRoute", "GRPCRoute")
 
 
 @joined
@@ -117,10 +115,14 @@ def _holds_pods(node: Node) -> bool:
     return False
 
 
-def _missing(documents: Documents, context: Context, key: Key) -> bool:
+def missing(documents: Documents, context: Context, key: Key) -> bool:
     """Whether a name leads nowhere, as far as one can say."""
     if not key.name or key in context.exists:
         return False
+    if key.group == ANY_GROUP:
+        names = _made(documents).get((key.kind, key.namespace), [])
+        known = [each.name for each in context.exists if each[1:3] == key[1:3]]
+        return key.name not in (*names, *known) and (context.complete or bool(names))
     if documents.get(key) is not None or documents.groups_of(key):
         return False
     return context.complete or (key.kind, key.namespace) in _made(documents)
@@ -134,10 +136,12 @@ def _instead(documents: Documents, key: Key) -> str:
     return close[0] if close else (names[0] if names else "")
 
 
-def _fault(documents: Documents, key: Key, path: Path) -> Fault:
+def lost(documents: Documents, key: Key, path: Path) -> Fault:
+    """The fault of a name that leads nowhere, with the nearest one that leads somewhere."""
     other = _instead(documents, key)
     where = f" in namespace {key.namespace}" if key.namespace else ""
-    if other and documents.get(key._replace(name=other)) is None:
+    elsewhere = other and documents.get(key._replace(name=other)) is None
+    if elsewhere and key.group != ANY_GROUP:
         kind = next(d for d in documents.of(key.kind) if d.key.name == other)
         fix = f"write the apiVersion of {kind.key}: {text(kind.manifest, 'apiVersion')}"
     elif other:
@@ -155,7 +159,7 @@ def _fault(documents: Documents, key: Key, path: Path) -> Fault:
 # ── selectors ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _selector(document: Document) -> tuple[Path, dict[str, str]] | None:
+def selector_of(document: Document) -> tuple[Path, dict[str, str]] | None:
     """Where the selector of a document stands and its labels; `None` where it has none or expressions decide."""
     spec = mapping(document.manifest, "spec")
     if document.kind == "Service":
@@ -163,6 +167,9 @@ def _selector(document: Document) -> tuple[Path, dict[str, str]] | None:
         return (("spec", "selector"), labels) if labels else None
     field = "podSelector" if document.kind == "NetworkPolicy" else "selector"
     labels_ = match_labels(dig(spec, field))
+    if not labels_ and document.kind == "InferencePool" and not mapping(spec, field, "matchLabels"):
+        labels = labels_of(dig(spec, field))  # Before v1 the labels stood there without a word.
+        return (("spec", field), labels) if labels else None
     return (("spec", field, "matchLabels"), labels_) if labels_ else None
 
 
@@ -183,7 +190,13 @@ def selector_matches_nothing(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A selector matches the pods that some set of the documents will have."""
-    found = _selector(subject)
+    if subject.kind == "PodDisruptionBudget" and dig(subject.manifest, "spec", "selector") is None:
+        yield Fault(
+            path=("spec", "selector"),
+            what="there is no selector, which matches no pod",
+            fix="select the pods of the set that the budget is for",
+        )
+    found = selector_of(subject)
     spaces = _namespaces(subject, documents)
     if found is None or spaces is None:
         return
@@ -233,63 +246,16 @@ def _proper(documents: Documents, subject: Document, pod: PodView) -> str:
 # ── names ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _target(subject: Document) -> Iterator[tuple[Path, Key]]:
-    key = scaler_of(subject).target
-    if key.kind:
-        yield ("spec", "scaleTargetRef", "name"), key
-
-
-def _local_queue(subject: Document) -> Iterator[tuple[Path, Key]]:
-    name = text(subject.manifest, "spec", "clusterQueue")
-    yield ("spec", "clusterQueue"), Key(kueue.GROUP, "ClusterQueue", "", name)
-
-
-def _cluster_queue(subject: Document) -> Iterator[tuple[Path, Key]]:
-    for number, group in enumerate(sequence(subject.manifest, "spec", "resourceGroups")):
-        for index, flavor in enumerate(sequence(group, "flavors")):
-            path = ("spec", "resourceGroups", number, "flavors", index, "name")
-            yield path, Key(kueue.GROUP, "ResourceFlavor", "", text(flavor, "name"))
-
-
-def _flavor(subject: Document) -> Iterator[tuple[Path, Key]]:
-    name = text(subject.manifest, "spec", "topologyName")
-    yield ("spec", "topologyName"), Key(kueue.GROUP, "Topology", "", name)
-
-
-def _pod_group(subject: Document) -> Iterator[tuple[Path, Key]]:
-    name = text(subject.manifest, "spec", "queue")
-    if name not in (volcano.DEFAULT_QUEUE, volcano.ROOT_QUEUE):
-        yield ("spec", "queue"), Key(_VOLCANO_GROUP, "Queue", "", name)
-
-
-def _route(subject: Document) -> Iterator[tuple[Path, Key]]:
-    for number, each in enumerate(sequence(subject.manifest, "spec", "rules")):
-        for index, ref in enumerate(sequence(each, "backendRefs")):
-            path = ("spec", "rules", number, "backendRefs", index, "name")
-            space = text(ref, "namespace") or subject.key.namespace
-            kind = text(ref, "kind") or "Service"
-            yield path, Key(text(ref, "group"), kind, space, text(ref, "name"))
-
-
-_NAMES: Final[Mapping[str, Callable[[Document], Iterator[tuple[Path, Key]]]]] = {
-    "HorizontalPodAutoscaler": _target,
-    "ScaledObject": _target,
-    "LocalQueue": _local_queue,
-    "ClusterQueue": _cluster_queue,
-    "ResourceFlavor": _flavor,
-    "PodGroup": _pod_group,
-    **dict.fromkeys(_BACKENDS, _route),
-}
-
-
-@rule(UNRESOLVED, kinds=_NAMES)
+@rule(UNRESOLVED, kinds=NAMES)
 def reference_unresolved(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Queues, flavors, topologies, scale targets and backends of routes exist."""
-    for path, key in _NAMES[subject.kind](subject):
-        if _missing(documents, context, key):
-            yield _fault(documents, key, path)
+    if subject.kind in OFTEN_ELSEWHERE and not context.complete:
+        return
+    for path, key in NAMES[subject.kind](subject):
+        if missing(documents, context, key):
+            yield lost(documents, key, path)
 
 
 @rule(CANNOT_SCALE, kinds=("HorizontalPodAutoscaler", "ScaledObject"))
@@ -314,11 +280,11 @@ def queue_unresolved(group: GroupView, documents: Documents, context: Context) -
     """The queue label names a LocalQueue of the same namespace."""
     name = queue_label(group)
     key = Key(kueue.GROUP, "LocalQueue", group.namespace, name)
-    missing = _missing(documents, context, key)
-    if not missing and name and key not in context.exists and documents.get(key) is None:
-        missing = any(other.key.name == name for other in documents.of("LocalQueue"))
-    if missing:
-        yield _fault(documents, key, (*group.own, "labels", kueue.QUEUE_NAME))
+    nowhere = missing(documents, context, key)
+    if not nowhere and name and key not in context.exists and documents.get(key) is None:
+        nowhere = any(other.key.name == name for other in documents.of("LocalQueue"))
+    if nowhere:
+        yield lost(documents, key, (*group.own, "labels", kueue.QUEUE_NAME))
 
 
 @rule(GROUP_UNRESOLVED, kinds=WORKLOADS)
@@ -329,10 +295,10 @@ def pod_group_unresolved(
     """The PodGroup that pods name is in their namespace."""
     for pod in templates(group):
         name = pod.annotations.get(volcano.GROUP_NAME, "")
-        key = Key(_VOLCANO_GROUP, "PodGroup", group.namespace, name)
-        if _missing(documents, context, key):
+        key = Key(volcano.GROUP, "PodGroup", group.namespace, name)
+        if missing(documents, context, key):
             path = (*pod.path, "metadata", "annotations", volcano.GROUP_NAME)
-            yield _fault(documents, key, path)
+            yield lost(documents, key, path)
 
 
 @rule(POD_NEEDS, kinds=WORKLOADS, scope="cluster")
@@ -344,5 +310,5 @@ def pod_needs_missing_object(
     for pod in templates(group):
         for path, kind, name in needs(pod.spec):
             key = Key("", kind, group.namespace, name)
-            if _missing(documents, context, key):
-                yield _fault(documents, key, (*pod.path, "spec", *path))
+            if missing(documents, context, key):
+                yield lost(documents, key, (*pod.path, "spec", *path))

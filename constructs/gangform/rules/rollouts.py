@@ -10,19 +10,19 @@ from gangform.apis import kueue
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView
 from gangform.apis.views import Documents, form_of
-from gangform.documents.document import sequence
-from gangform.findings import Path, Severity, declare
+from gangform.findings import Severity, declare
 from gangform.rules.demand import queue_label
 from gangform.rules.joins import (
     SETS,
     is_percent,
+    is_set,
     most_groups,
     over_groups,
     rollout,
     rolls_in_place,
     scaler_for,
 )
-from gangform.rules.rule import WORKLOADS, Context, Fault, rule
+from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
 
 NO_MOVE = declare(
     "rollout-of-nothing",
@@ -42,22 +42,32 @@ OUTAGE = declare(
     Severity.DEGRADES,
     "lws §3; lab E2",
 )
+REFUSED = declare(
+    "rollout-refused",
+    "A surge or a number of unavailable groups that the webhook refuses",
+    Severity.BREAKS,
+    "lws §2b; lab E9",
+)
+HELD = declare(
+    "partition-holds-all-groups",
+    "A partition at or above the number of groups: no group is ever updated",
+    Severity.DEGRADES,
+    "lws §3; lws#614; lab E9",
+)
+COLLIDE = declare(
+    "set-names-collide",
+    "A set is called like a group of another: both controllers want the same pods and StatefulSet",
+    Severity.BREAKS,
+    "lws §1; observability §1.2",
+)
 NAME = declare(
     "name-exceeds-bound",
     "A name too long for the labels of the highest group: its workers are never made",
     Severity.BREAKS,
     "lws §2e; lab E9, kueue §2.3",
 )
-PRUNED = declare(
-    "field-pruned-by-release",
-    "A field or value that the declared release of LWS does not have",
-    Severity.BREAKS,
-    "lws §13.1",
-)
-
-_RESTART: Final = ("leaderWorkerTemplate", "restartPolicy")
-_CLAIMS: Final = ("leaderWorkerTemplate", "volumeClaimTemplates")
 _ROLLING: Final = ("rolloutStrategy", "rollingUpdateConfiguration")
+_WHOLE: Final = 100
 _DNS_1035: Final = re.compile(r"^[a-z]([a-z0-9-]*[a-z0-9])?$")
 
 
@@ -150,28 +160,68 @@ def name_exceeds_bound(group: GroupView, documents: Documents, context: Context)
         )
 
 
-@rule(PRUNED, kinds=SETS, needs=("versions",))
+@rule(REFUSED, kinds=SETS)
 @over_groups
-def field_pruned_by_release(
+def rollout_refused(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """Surge and unavailability are numbers of groups, or shares up to 100 %."""
+    for field, value in (("maxSurge", group.surge), ("maxUnavailable", group.unavailable)):
+        if value is None or isinstance(value, bool):
+            continue
+        share = re.fullmatch(r"([0-9]{1,6})%", value) if isinstance(value, str) else None
+        why = ""
+        if isinstance(value, int):
+            why = f"{field} {value} is negative" if value < 0 else ""
+        elif isinstance(value, str) and share is None:
+            why = f"{field} `{value}` is neither a whole number nor a share in percent"
+        elif share is not None and int(share[1]) > _WHOLE:
+            why = f"{field} {value} is more than {_WHOLE} %"
+        if why:
+            yield Fault(
+                path=(*group.at, *_ROLLING, field),
+                what=why,
+                fix=f"write {field}: {0 if field == 'maxSurge' else 1}",
+            )
+
+
+@rule(HELD, kinds=SETS)
+@over_groups
+def partition_holds_all_groups(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """The declared release has every field that is written."""
-    release = context.versions.lws if context.versions is not None else None
-    if release is None:
+    """A canary leaves some group to the new revision."""
+    held = group.part(*_ROLLING, "partition")
+    groups = most_groups(documents, group)
+    if isinstance(held, int) and groups and held >= groups:
+        yield Fault(
+            path=(*group.at, *_ROLLING, "partition"),
+            what=f"partition {held} keeps the {groups} groups 0 to {groups - 1} at the old revision",
+            fix=f"write partition: {groups - 1} for a canary of one group, or 0",
+            seen={"partition": str(held), "groups": str(groups)},
+        )
+
+
+@joined
+def _sets(documents: Documents) -> dict[tuple[str, str], GroupView]:
+    """Sets that give their groups names after their own, by namespace and name."""
+    return {
+        (group.namespace, group.name): group
+        for group in documents.groups()
+        if is_set(group) and not group.added
+    }
+
+
+@rule(COLLIDE, kinds=SETS)
+@over_groups
+def set_names_collide(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """No set is called like a group of another set of its namespace."""
+    stem, _, index = group.name.rpartition("-")
+    other = _sets(documents).get((group.namespace, stem))
+    if other is None or group.added or not index.isdecimal() or str(int(index)) != index:
         return
-    used: list[tuple[str, Path]] = []
-    if group.word(*_RESTART) == lws.AFTER_START:
-        used.append((lws.AFTER_START, (*group.at, *_RESTART)))
-    if sequence(group.part(*_CLAIMS)):
-        used.append(("volumeClaimTemplates", (*group.at, *_CLAIMS)))
-    if group.part(*_ROLLING, "partition"):
-        used.append(("partition", (*group.at, *_ROLLING, "partition")))
-    for name, path in used:
-        if not lws.FIELDS.has(name, release):
-            row = lws.FIELDS.rows[name]
-            yield Fault(
-                path=path,
-                what=f"{name} exists from LWS {row.since} on; the cluster runs {release}",
-                fix=f"remove it, or run LWS {row.since}",
-                seen={"since": str(row.since), "runs": str(release)},
-            )
+    most = most_groups(documents, other)
+    if int(index) < most + rollout(other, most)[0]:
+        yield Fault(
+            path=("metadata", "name"),
+            what=f"group {index} of {stem} is called {group.name} too",
+            fix=f"rename this set: {stem}-{'abcdefghij'[int(index[-1])]}",
+        )

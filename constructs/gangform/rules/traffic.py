@@ -18,7 +18,6 @@ from gangform.rules.joins import (
     engine_of,
     groups_behind,
     is_set,
-    labels_of,
     most_groups,
     over_groups,
     own_workers,
@@ -28,23 +27,24 @@ from gangform.rules.joins import (
     surely,
     templates,
 )
+from gangform.rules.references import selector_of
 from gangform.rules.rule import Context, Fault, joined, rule
 
 WORKERS = declare(
     "service-selects-workers",
-    "A traffic Service selects workers, which answer no requests",
+    "A traffic Service or pool selects workers, which answer no requests",
     Severity.BREAKS,
     "lws §1; engines §1.3, §2.2",
 )
 NO_LEADER = declare(
     "service-selects-no-leader",
-    "A traffic Service selects pods of a set, but no leader",
+    "A traffic Service or pool selects pods of a set, but no leader",
     Severity.BREAKS,
     "lws §1",
 )
 SUBSET = declare(
     "service-selects-subset",
-    "A traffic Service selects by a label that differs from group to group: it reaches one of them",
+    "A traffic Service or pool selects by a label that differs from group to group: it reaches one",
     Severity.BREAKS,
     "lws §1; lab E1",
 )
@@ -90,8 +90,16 @@ _DIGITS: Final = 10
 """A longer number is none that means anything here."""
 
 
+_TRAFFIC: Final = ("Service", "InferencePool")
+"""Kinds that send requests to the pods that they select."""
+
+
+def _selection(service: Document) -> tuple[Path, dict[str, str]]:
+    return selector_of(service) or (("spec", "selector"), {})
+
+
 def _selected(service: Document, documents: Documents) -> list[PodView]:
-    labels = labels_of(dig(service.manifest, "spec", "selector"))
+    labels = _selection(service)[1]
     return list(documents.pods(service.key.namespace, labels)) if labels else []
 
 
@@ -108,12 +116,12 @@ def _sets(service: Document, documents: Documents) -> list[GroupView]:
     ]
 
 
-@rule(WORKERS, kinds=("Service",))
+@rule(WORKERS, kinds=_TRAFFIC)
 def service_selects_workers(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Requests reach leaders only, unless the workers serve too."""
-    labels = labels_of(dig(subject.manifest, "spec", "selector"))
+    path, labels = _selection(subject)
     for group in _sets(subject, documents):
         workers = own_workers(group)
         if workers is None or not surely(workers, labels) or not surely(group.leader, labels):
@@ -123,19 +131,19 @@ def service_selects_workers(
         only = {key: value for key, value in group.leader.labels.items() if key in workers.never}
         add = ", ".join(f'{key}: "{value}"' for key, value in only.items())
         yield Fault(
-            path=("spec", "selector"),
+            path=path,
             what=f"the selector matches the workers of {group.title}, {workers.per_group} a group, beside "
             "its leaders",
             fix=f"add {add} to the selector" if add else "select a label that leaders alone carry",
         )
 
 
-@rule(NO_LEADER, kinds=("Service",))
+@rule(NO_LEADER, kinds=_TRAFFIC)
 def service_selects_no_leader(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A Service of a set reaches its leaders."""
-    labels = labels_of(dig(subject.manifest, "spec", "selector"))
+    path, labels = _selection(subject)
     for group in _sets(subject, documents):
         workers = own_workers(group)
         if group.leader.matches(labels) or workers is None:
@@ -143,7 +151,7 @@ def service_selects_no_leader(
         if answers(documents, workers):
             continue
         yield Fault(
-            path=("spec", "selector"),
+            path=path,
             what=f"the selector matches workers of {group.title} and not its leaders",
             fix=_select(group),
         )
@@ -155,18 +163,18 @@ def _select(group: GroupView) -> str:
     )
 
 
-@rule(SUBSET, kinds=("Service",))
+@rule(SUBSET, kinds=_TRAFFIC)
 def service_selects_subset(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A Service of a set reaches every group."""
-    labels = labels_of(dig(subject.manifest, "spec", "selector"))
+    path, labels = _selection(subject)
     for group in _sets(subject, documents):
         groups = most_groups(documents, group)
         by = [key for key in labels if key in group.leader.varying]
         if groups > 1 and by and group.leader.matches(labels):
             yield Fault(
-                path=("spec", "selector"),
+                path=path,
                 what=f"{', '.join(by)} differs from group to group, so that at most 1 of {groups} "
                 f"leaders of {group.title} is reached",
                 fix=_select(group),
