@@ -146,3 +146,45 @@ def test_no_container_raises(container: Manifest) -> None:
 @given(st.text(alphabet="vlm sere-$(){}'\"\\;&|`\n=#x", max_size=40))
 def test_no_script_raises(script: str) -> None:
     read(["sh", "-c", script])
+
+
+def test_a_wide_script_as_guides_write_it() -> None:
+    script = """
+    # Left over from a crash
+    find /dev/shm -type f -delete
+    FIRST=$(( ${LWS_WORKER_INDEX:-0} * LOCAL ))
+    exec vllm serve org/m-120b --port 8200 \\
+      --data-parallel-multi-port-external-lb --data-parallel-supervisor-port=8208 \\
+      --tensor-parallel-size $TP --data-parallel-size $((LWS_GROUP_SIZE * LOCAL)) \\
+      --data-parallel-size-local $LOCAL --data-parallel-address ${LWS_LEADER_ADDRESS} \\
+      --data-parallel-start-rank $FIRST \\
+      --kv_transfer_config '{"kv_connector":"NixlConnector",
+                             "kv_role":"kv_both"}' \\
+      --kv-cache-memory-bytes=${BYTES-}
+    """
+    env = [{"name": "LOCAL", "value": "8"}, {"name": "TP", "value": "1"}]
+    found = whole(["/bin/bash", "-c"], [script], env=env)
+    assert (found.port, found.local, found.pods, found.gpus) == (8200, 8, None, None)
+    assert (found.rank, found.address) == ("$(FIRST)", "$(LWS_LEADER_ADDRESS)")
+    assert found.model == "org/m-120b" and found.serves_http and not found.refused
+    assert "/readyz" not in found.absent_paths
+    assert found.side_channel.value == "localhost" and not found.side_channel.written
+
+
+def test_what_else_a_reading_holds() -> None:
+    found = whole(
+        [
+            "vllm",
+            "serve",
+            "m",
+            "-tp=8",
+            "--nnodes=2",
+            "--shutdown-timeout=45",
+            "--disable-log-stats",
+        ],
+        env=[{"name": "VLLM_ENGINE_READY_TIMEOUT_S", "value": "3600"}],
+    )
+    assert found.start_limit == ("VLLM_ENGINE_READY_TIMEOUT_S", 3600, 600)
+    assert (found.tensor, found.drain, found.floor[0]) == (8, 45, (0, 13, 0))
+    assert found.metrics_off is not None and found.metrics_served
+    assert whole(["vllm", "serve", "m", "--omni"]).gpus is None
