@@ -80,7 +80,7 @@ def test_the_error_is_quoted_right(folder: Path, capsys: pytest.CaptureFixture[s
     text = blocks("yaml")[0].replace("pipeline: 2", "pipeline: 1")
     Path("gangform.yaml").write_text(text, encoding="utf-8")
     assert main(["validate"]) == 1
-    quoted = next(block for block in blocks("") if block.startswith("error["))
+    quoted = next(block for block in blocks("") if block.startswith("error[model"))
     shown = capsys.readouterr().err.strip()
     assert f"gangform.yaml:{number}:" in shown
     assert quoted.strip() == shown
@@ -129,6 +129,23 @@ def test_commands_in_pipelines_are_called_rightly() -> None:
         assert words[1] in COMMANDS or words[1] == "diff"
         if words[1] in COMMANDS:
             parser().parse_args(words[1:])
+
+
+def test_the_prices_are_quoted_right(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = blocks("yaml")[0]
+    said = []
+    for version in (
+        text,
+        text.replace("context: 32768", "context: 65536"),
+        text.replace("context: 32768", "context: 65536").replace("name: deepseek-r1", "name: r1"),
+    ):
+        Path("gangform.yaml").write_text(version, encoding="utf-8")
+        main(["synth"])
+        said.append(capsys.readouterr().err)
+    assert said[0] == ""
+    assert f"```\n{said[1]}```\n" in README
+    error = said[2][said[2].index("error[") :].split("\n\n")[0]
+    assert f"```\n{error}\n```\n" in README
 
 
 def test_every_local_link_leads_somewhere() -> None:

@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_camel
 from gangform.apis.kinds import GROUPS
 from gangform.findings import CODES, Code, Path, Severity, declare
 from gangform.inputs.amounts import memory
+from gangform.inputs.defaults import EDITION_UNKNOWN
 from gangform.inputs.fields import UNITS, Spot, words
 from gangform.inputs.nearest import nearest, plain
 from gangform.units import Bytes
@@ -24,6 +25,7 @@ def _refused(id: str, title: str, source: str) -> Code:
 
 
 _ALL = (
+    EDITION_UNKNOWN,
     _refused("unit-missing", "A bare number where the unit decides what it means", "design §3"),
     _refused("not-a-quantity", "A text that is no quantity of the field's unit", "design §3"),
     _refused("name-reserved", "A serving called like the chart of the cluster", "design §4 GitOps"),
@@ -155,6 +157,8 @@ def words_of(
             "write an absolute path without `..`, such as /mnt/models/deepseek-r1",
             (*path, "path"),
         )
+    if kind == EDITION_UNKNOWN.id:
+        return text, str(context["fix"]), path
     if kind == "model-undescribed":
         fix = "describe the `architecture`, or write `measured: {weightsPerGpu: …, kvBytesPerToken: …}`"
         return text, fix, path
