@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from gangform.lint.kustomizations import kustomization
 from gangform.lint.report import Report
 from gangform.lint.sources import Missing
 
 Run = Callable[..., Report]
 Write = Callable[[str, "str | bytes"], str]
+
+
+@pytest.fixture(autouse=True)
+def forget() -> None:
+    """Kustomizations are read once in a run; here one process has many."""
+    kustomization.cache_clear()
 
 
 def codes(report: Report) -> list[tuple[str, str]]:
@@ -106,6 +113,32 @@ def test_patches_of_a_kustomization_are_no_objects(run: Run, write: Write, workl
     write("base/more.yaml", part)
     report = run("base")
     assert (report.objects, report.others) == (1, 3)
+    assert ("kustomization-not-built", "base/kustomization.yaml:1") in codes(report)
+
+
+def test_a_kustomization_names_files_that_exist(run: Run, write: Write, workload: str) -> None:
+    write(
+        "k/kustomization.yml",
+        "resources:\n  - set.yaml\n  - gone.yaml\n  - ../base\n  - https://example.net/x.yaml\n"
+        "  - github.com/a/b?ref=v1\npatches:\n  - path: lost.yaml\n",
+    )
+    write("k/set.yaml", workload.format(name="r1"))
+    report = run("k")
+    missing = [place for code, place in codes(report) if code == "kustomization-file-missing"]
+    assert missing == ["k/kustomization.yml:3", "k/kustomization.yml:4", "k/kustomization.yml:8"]
+    write("k/gone.yaml", workload.format(name="r2"))
+    write("base/kustomization.yaml", "resources: []\n")
+    write("k/lost.yaml", "[]")
+    kustomization.cache_clear()
+    assert "kustomization-file-missing" not in [code for code, _ in codes(run("k"))]
+
+
+def test_a_kustomization_that_changes_nothing_needs_no_build(
+    run: Run, write: Write, workload: str
+) -> None:
+    write("k/kustomization.yaml", "resources: [set.yaml]\n")
+    write("k/set.yaml", workload.format(name="r1"))
+    assert "kustomization-not-built" not in [code for code, _ in codes(run("k"))]
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ _ALL = (
     _refused(
         "object-reference",
         "A text that names no object of a kind that rules know",
-        "issue 5: facts given to lint",
+        "design §6: lint",
     ),
     _refused(
         "attention-incomplete", "An attention without the figures of its kind", "engines §6.1"

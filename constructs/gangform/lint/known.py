@@ -14,19 +14,19 @@ NO_REASON = declare(
     "ignore-without-reason",
     "A comment hides a finding and does not say why it is meant",
     Severity.STYLE,
-    "issue 5: comments in the file",
+    "design §6: lint",
 )
 UNUSED = declare(
     "ignore-unused",
     "A comment hides nothing: the finding is gone, or stands elsewhere",
     Severity.STYLE,
-    "issue 5: comments in the file",
+    "design §6: lint",
 )
 UNKNOWN = declare(
     "ignore-unknown-code",
     "A comment names no code, or one that does not exist",
     Severity.STYLE,
-    "issue 5: comments in the file",
+    "design §6: lint",
 )
 
 Place = tuple[int, Path]

@@ -7,6 +7,7 @@ failed is kept apart, for whoever prints the findings to say.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from gangform.apis.views import Documents
@@ -15,7 +16,8 @@ from gangform.documents.places import Span
 from gangform.findings import Finding
 from gangform.lint.given import Beside, context_of, near
 from gangform.lint.known import Known
-from gangform.lint.objects import Fault, Object, chart, named_path, read
+from gangform.lint.kustomizations import unbuilt
+from gangform.lint.objects import Content, Fault, Object, chart, named_path, read
 from gangform.lint.sets import documents, sets
 from gangform.lint.sources import Found
 from gangform.rules.rule import Context, load
@@ -65,6 +67,7 @@ def lint(found: Found, given: Beside) -> Report:
     known = Known(contents)
     failed: dict[str, Failed] = {}
     located = [_whole(fault) for content in contents for fault in content.faults]
+    located += map(_whole, _of_kustomizations(found, contents))
     located = [each for each in located if not known.hides(each.finding.code.id, each.span)]
     located += [_whole(chart(file)) for file in found.charts]
     apart = sets(contents)
@@ -86,6 +89,14 @@ def lint(found: Found, given: Beside) -> Report:
         files=sum(bool(content.objects) for content in contents),
         others=found.passed_over + sum(content.others for content in contents),
     )
+
+
+def _of_kustomizations(found: Found, contents: Sequence[Content]) -> Iterator[Fault]:
+    judged = {Path(content.text.file).parent for content in contents if content.objects}
+    for each in found.kustomizations:
+        yield from (Fault(*fault) for fault in each.faults)
+        if each.changes and Path(each.file).parent in judged:
+            yield Fault(*unbuilt(each))
 
 
 def _whole(fault: Fault) -> Located:

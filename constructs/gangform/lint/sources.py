@@ -8,14 +8,12 @@ are rendered: a chart's are not read at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gangform.documents.document import sequence, text
-from gangform.documents.read import read_manifests
 from gangform.inputs.files import shown
+from gangform.lint.kustomizations import Kustomization, kustomization
 
 STDIN = "-"
 """What the standard input is called, by the user and in places."""
@@ -23,8 +21,6 @@ _ENDINGS = frozenset({".yaml", ".yml", ".json"})
 _NOT_SEARCHED = frozenset({"node_modules"})
 _LIKE_MANIFEST = re.compile(rb"\bapiVersion\b")
 _CHART = "Chart.yaml"
-_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_PATCHES = ("patches", "patchesJson6902", "patchesStrategicMerge", "replacements")
 
 
 class Text(NamedTuple):
@@ -45,6 +41,8 @@ class Found(NamedTuple):
     texts: tuple[Text, ...]
     charts: tuple[str, ...]
     """The `Chart.yaml` of each chart whose templates were passed over."""
+    kustomizations: tuple[Kustomization, ...]
+    """Those met in folders."""
     passed_over: int
     """Files in folders that look like manifests by their ending alone, and patches that are no whole objects."""
 
@@ -76,7 +74,8 @@ def find(names: Sequence[str], read_stdin: Callable[[], bytes]) -> Found:
             search.named(path)
         else:
             raise Missing(f"there is no file {name}")
-    return Found(tuple(search.texts), tuple(dict.fromkeys(search.charts)), search.passed_over)
+    charts, kustomizations = dict.fromkeys(search.charts), tuple(search.kustomizations)
+    return Found(tuple(search.texts), tuple(charts), kustomizations, search.passed_over)
 
 
 class _Search:
@@ -85,6 +84,7 @@ class _Search:
     def __init__(self) -> None:
         self.texts: list[Text] = []
         self.charts: list[str] = []
+        self.kustomizations: list[Kustomization] = []
         self.passed_over = 0
         self._seen: set[tuple[int, int]] = set()
 
@@ -98,6 +98,8 @@ class _Search:
         if folder.name == "templates" and (folder.parent / _CHART).is_file():
             self.charts.append(shown(folder.parent / _CHART))
             return
+        if (found := kustomization(folder)) is not None:
+            self.kustomizations.append(found)
         for path in sorted(folder.iterdir()):
             if path.name.startswith(".") or path.name in _NOT_SEARCHED:
                 continue
@@ -120,30 +122,5 @@ class _Search:
 
 def _is_patch(path: Path) -> bool:
     """Whether a kustomization beside or above the file takes it for a patch: part of an object, no whole one."""
-    return any(path.resolve() in _patches(folder) for folder in (path.parent, path.parent.parent))
-
-
-@cache
-def _patches(folder: Path) -> frozenset[Path]:
-    """The files that the kustomization of a folder takes for patches."""
-    for name in _KUSTOMIZATIONS:
-        try:
-            content = (folder / name).read_text(encoding="utf-8")
-        except (OSError, ValueError):
-            continue
-        return frozenset(
-            (folder / patch).resolve()
-            for each in read_manifests(content, name)
-            for patch in _patch_files(each.manifest)
-            if "\n" not in patch
-        )
-    return frozenset()
-
-
-def _patch_files(kustomization: object) -> Iterator[str]:
-    manifest = kustomization if isinstance(kustomization, dict) else {}
-    for field in _PATCHES:
-        for each in sequence(manifest, field):
-            path = each if isinstance(each, str) else text(each, "path")
-            if path:
-                yield path
+    around = (kustomization(folder) for folder in (path.parent, path.parent.parent))
+    return any(each is not None and path.resolve() in each.patches for each in around)
