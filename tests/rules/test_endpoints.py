@@ -81,3 +81,14 @@ def test_a_startup_probe_gives_time_to_load(make: Make, refused: Check, accepted
     accepted("startup-budget-short", make("set", {"L>C>startupProbe": delayed}))
     cpu = {"L>C>startupProbe": {**probe(), "failureThreshold": 12}, "B>C>resources": {}}
     accepted("startup-budget-short", make("set", cpu))
+
+
+def test_a_probe_can_fail(make: Make, refused: Check, accepted: Check) -> None:
+    def asks(*command: str) -> dict[str, Any]:
+        return make("set", {"L>C>readinessProbe": {"exec": {"command": [*command]}}})
+
+    for command in (["true"], ["/bin/echo", "ok"], ["sh", "-c", "true"], ["bash", "-c", "echo ok"]):
+        refused("probe-always-succeeds", "readinessProbe.exec.command", asks(*command))
+    for command in (["sh", "-c", "echo ok && curl -f localhost"], ["curl", "-f", "localhost"], []):
+        accepted("probe-always-succeeds", asks(*command))
+    accepted("probe-always-succeeds", make("set"))

@@ -38,3 +38,12 @@ def test_an_object_has_a_name_of_its_own(make: Make, refused: Check, accepted: C
     accepted("name-generated", make("service"), make("service", {"metadata>generateName": "r1-"}))
     owner = [{"kind": "X", "name": "x"}]
     accepted("name-generated", make("service", {**prefix, "metadata>ownerReferences": owner}))
+
+
+def test_a_set_is_not_made_anew(make: Make, refused: Check, accepted: Check) -> None:
+    key = "argocd.argoproj.io/sync-options"
+    force = make("set", {"metadata>annotations": {key: "Replace=true, Force=true"}})
+    refused("sync-recreates-set", f"metadata.annotations[{key}]", force)
+    accepted(
+        "sync-recreates-set", make("set", {"metadata>annotations": {key: "ServerSideApply=true"}})
+    )

@@ -83,3 +83,10 @@ def test_names_of_the_way_lead_somewhere(make: Make, refused: Check, accepted: C
     accepted(
         "reference-unresolved", {**objective, "spec": {"poolRef": {"name": "r1"}}}, make("pool")
     )
+
+
+def test_clients_are_spread_over_groups(make: Make, refused: Check, accepted: Check) -> None:
+    sticky = make("service", {"spec>sessionAffinity": "ClientIP"})
+    refused("service-session-affinity", "spec.sessionAffinity", sticky, make("set"))
+    accepted("service-session-affinity", make("service"), make("set"))
+    accepted("service-session-affinity", sticky)

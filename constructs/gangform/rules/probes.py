@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -51,6 +52,12 @@ STARTUP = declare(
     Severity.STYLE,
     "design §4 Readiness",
 )
+VACUOUS = declare(
+    "probe-always-succeeds",
+    "A probe that runs a command which cannot fail: it says nothing about the engine",
+    Severity.DEGRADES,
+    "peers §14",
+)
 READINESS = declare(
     "readiness-probe-missing",
     "A serving leader has no readiness probe: it gets requests while its engine loads",
@@ -60,6 +67,8 @@ READINESS = declare(
 
 LOADING: Final = 2700
 """Seconds that an engine may take where nothing says how long (`design §4 Readiness`: 45 minutes)."""
+_CANNOT_FAIL: Final = frozenset({"true", "echo", ":"})
+_SHELL: Final = re.compile(r"[|&;<>$`(){}\n]")
 _PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
 
 
@@ -191,3 +200,21 @@ def readiness_probe_missing(
                 ),
                 fix="add a readinessProbe of the engine's health endpoint with periodSeconds: 5",
             )
+
+
+@rule(VACUOUS, kinds=WORKLOADS)
+@over_templates
+def probe_always_succeeds(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """A probe can fail."""
+    for run in runs(pod):
+        for name in _PROBES:
+            command = sequence(run.container, name, "exec", "command")
+            words = [word for word in command if isinstance(word, str)]
+            if words[1:2] == ["-c"] and len(words) == 3:
+                words = words[2].split() if not _SHELL.search(words[2]) else []
+            if words and words[0].rpartition("/")[2] in _CANNOT_FAIL:
+                yield Fault(
+                    path=(*run.path, name, "exec", "command"),
+                    what=f"`{' '.join(words)[:60]}` cannot fail",
+                    fix="ask the engine: httpGet on its health endpoint",
+                )

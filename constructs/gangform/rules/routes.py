@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, dig, sequence, text, whole
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import read_runs
+from gangform.rules.joins import groups_behind, is_set, read_runs
 from gangform.rules.names import ingress_backends
 from gangform.rules.references import lost, missing, selector_of
 from gangform.rules.rule import Context, Fault, rule
@@ -29,6 +29,14 @@ TARGET = declare(
     "A pool sends to a port that no selected pod opens",
     Severity.BREAKS,
     "observability §7; engines §1.6",
+)
+
+
+STICKY = declare(
+    "service-session-affinity",
+    "Clients stay with one group: whoever comes through a gateway is one client",
+    Severity.STYLE,
+    "observability §6",
 )
 
 
@@ -120,3 +128,21 @@ def pool_port_unserved(
             fix=f"write {known[0]}",
             seen={"port": str(number)},
         )
+
+
+@rule(STICKY, kinds=("Service",))
+def service_session_affinity(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Requests are spread over the groups."""
+    found = selector_of(subject)
+    if found is None or text(subject.manifest, "spec", "sessionAffinity") != "ClientIP":
+        return
+    for group in groups_behind(documents, list(documents.pods(subject.key.namespace, found[1]))):
+        if is_set(group):
+            yield Fault(
+                path=("spec", "sessionAffinity"),
+                what=f"every client behind one address is served by one group of {group.title}",
+                fix="write sessionAffinity: None, and leave affinity to the router",
+            )
+            return
