@@ -125,3 +125,12 @@ def test_a_version_is_served(make: Make, refused: Check, accepted: Check) -> Non
     accepted(
         "api-version-unserved", make("budget"), make("set"), make("scaler"), make("deployment")
     )
+
+
+def test_an_autoscaler_names_a_version_that_is_there(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    for name in ("scaler", "keda"):
+        wrong = make(name, {"spec>scaleTargetRef>apiVersion": "apps/v1"})
+        refused("api-version-unserved", "spec.scaleTargetRef.apiVersion", wrong)
+        accepted("api-version-unserved", make(name))

@@ -38,3 +38,13 @@ def test_the_scheduler_chooses_nodes(make: Make, refused: Check, accepted: Check
         "pod-bound-to-node", "spec.nodeName ~ nodeSelector", make("set", {"W>spec>nodeName": "n"})
     )
     accepted("pod-bound-to-node", make("set"))
+
+
+def test_a_role_leaves_its_labels_to_the_controller(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    labels = "spec>roles>1>spec>leaderWorkerTemplate>workerTemplate>metadata>labels"
+    named = make("roles", {labels: {"app": "decode"}})
+    refused("field-ignored", "workerTemplate.metadata.labels.app ~ writes its own", named)
+    accepted("field-ignored", make("roles", {labels: {"part": "decode"}}))
+    accepted("field-ignored", make("set", {"W>metadata>labels": {"app": "decode"}}))

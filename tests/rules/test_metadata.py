@@ -66,3 +66,12 @@ def test_an_object_has_a_head_that_the_server_reads(
     )
     prefix = {"metadata>name": ..., "metadata>generateName": "r1-"}
     accepted("object-malformed", make("service", prefix))
+
+
+def test_a_set_is_not_made_anew(make: Make, refused: Check, accepted: Check) -> None:
+    key = "argocd.argoproj.io/sync-options"
+    force = make("set", {"metadata>annotations": {key: "Replace=true, Force=true"}})
+    refused("sync-recreates-set", f"metadata.annotations[{key}]", force)
+    accepted(
+        "sync-recreates-set", make("set", {"metadata>annotations": {key: "ServerSideApply=true"}})
+    )

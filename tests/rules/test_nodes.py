@@ -57,3 +57,20 @@ def test_a_selector_agrees_with_a_flavor(
     flavors.append({**flavors[0], "name": "other"})
     other = make("flavor", {"metadata>name": "other", f"spec>nodeLabels>{PRODUCT}": "H200"})
     accepted("selector-contradicts-flavors", *queue[:2], other, more, queue[3], elsewhere)
+
+
+def test_pods_are_spread_among_their_own(make: Make, refused: Check, accepted: Check) -> None:
+    def spread(labels: dict[str, str], *keys: str) -> dict[str, Any]:
+        one = {"topologyKey": "zone", "labelSelector": {"matchLabels": labels}}
+        return make(
+            "set", {"B>spec>topologySpreadConstraints": [{**one, "matchLabelKeys": [*keys]}]}
+        )
+
+    own, lws = {"app.kubernetes.io/name": "r1"}, "leaderworkerset.sigs.k8s.io/"
+    at = "topologySpreadConstraints[0]"
+    refused("spread-selector-misses-pods", f"{at}.labelSelector ~ app=x", spread({"app": "x"}))
+    refused("spread-selector-misses-pods", f"{at}.matchLabelKeys[0]", spread(own, "revision"))
+    accepted(
+        "spread-selector-misses-pods", spread(own), spread(own, lws + "group-key"), make("set")
+    )
+    accepted("spread-selector-misses-pods", spread({lws + "name": "r1", lws + "group-index": "0"}))

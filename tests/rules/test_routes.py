@@ -83,3 +83,23 @@ def test_names_of_the_way_lead_somewhere(make: Make, refused: Check, accepted: C
     accepted(
         "reference-unresolved", {**objective, "spec": {"poolRef": {"name": "r1"}}}, make("pool")
     )
+
+
+def test_clients_are_spread_over_groups(make: Make, refused: Check, accepted: Check) -> None:
+    sticky = make("service", {"spec>sessionAffinity": "ClientIP"})
+    refused("service-session-affinity", "spec.sessionAffinity", sticky, make("set"))
+    accepted("service-session-affinity", make("service"), make("set"))
+    accepted("service-session-affinity", sticky)
+
+
+def test_requests_do_not_go_through_the_service_of_addresses(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    direct = make("route", {f"{REF}>name": "r1"})
+    refused("route-to-headless-service", "backendRefs[0].name ~ r1-leader", direct, make("set"))
+    ingress = make("ingress", {f"{BACKEND}>name": "r1"})
+    refused("route-to-headless-service", "backend.service.name", ingress, make("set"))
+    own = make("service", {"metadata>name": "r1"})
+    accepted("route-to-headless-service", direct, make("set"), own)
+    accepted("route-to-headless-service", make("route"), make("ingress"), make("set"))
+    accepted("route-to-headless-service", direct)

@@ -177,3 +177,20 @@ def test_groups_are_ready_before_they_are_evicted(
     accepted("cold-start-beyond-eviction", queued, versions=new, cold_starts=quick)
     accepted("cold-start-beyond-eviction", queued, versions={"kueue": "0.18"}, cold_starts=slow)
     accepted("cold-start-beyond-eviction", make("set"), versions=new, cold_starts=slow)
+
+
+def test_affinity_is_seen_by_who_places(make: Make, refused: Check, accepted: Check) -> None:
+    level = {K + "podset-required-topology": "example.com/rack"}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    apart = {"B>spec>affinity": {"podAntiAffinity": {required: [{"topologyKey": "a"}]}}}
+    placed = {**QUEUED, "B>metadata>annotations": level}
+    at = f"podAntiAffinity.{required}"
+    refused("affinity-unseen-by-queue", at, make("set", {**placed, **apart}))
+    accepted("affinity-unseen-by-queue", make("set", placed), make("set", {**QUEUED, **apart}))
+
+
+def test_a_topology_ends_with_the_host(make: Make, refused: Check, accepted: Check) -> None:
+    racks = make("topology", {"spec>levels": [{"nodeLabel": "example.com/rack"}]})
+    refused("topology-without-host", "spec.levels[0].nodeLabel ~ hostname", racks)
+    accepted("topology-without-host", racks, versions={"kueue": "0.20"})
+    accepted("topology-without-host", make("topology"))

@@ -11,7 +11,7 @@ from gangform.apis.forms import GroupView
 from gangform.apis.served import KINDS, Served, release_of
 from gangform.apis.structure import Departure, Field, departures, elsewhere, structure
 from gangform.apis.versions import Release
-from gangform.apis.views import Documents
+from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Node, dig, sequence, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import SETS, groups_of
@@ -55,6 +55,7 @@ UNSERVED = declare(
 )
 
 KNOWN: Final = tuple(sorted({kind for _, kind in KINDS}))
+_SCALERS: Final = ("ScaledObject", "VerticalPodAutoscaler")
 _NAMES: Final = {"kubernetes": "Kubernetes", "lws": "LWS", "kueue": "Kueue", "volcano": "Volcano"}
 _RESTART: Final = ("leaderWorkerTemplate", "restartPolicy")
 _CLAIMS: Final = ("leaderWorkerTemplate", "volumeClaimTemplates")
@@ -298,11 +299,12 @@ def _used(group: GroupView) -> Iterator[tuple[str, Path]]:
         yield _PARTITION[-1], (*group.at, *_PARTITION)
 
 
-@rule(UNSERVED, kinds=KNOWN)
+@rule(UNSERVED, kinds=(*KNOWN, *_SCALERS))
 def api_version_unserved(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """The apiVersion is one that the declared releases serve, or any where none is declared."""
+    yield from _target(subject)
     key = subject.key
     rows = KINDS.get((key.group, key.kind))
     if rows is None:
@@ -335,3 +337,18 @@ def _serves(row: Served, release: Release | None) -> bool:
     return (row.since is None or release >= row.since) and (
         row.until is None or release < row.until
     )
+
+
+def _target(subject: Document) -> Iterator[Fault]:
+    """What an autoscaler targets has the version that its kind has."""
+    for field in ("scaleTargetRef", "targetRef"):
+        ref = dig(subject.manifest, "spec", field)
+        form = form_of(text(ref, "kind"))
+        version = text(ref, "apiVersion")
+        if form is not None and version and version != form.api_version:
+            yield Fault(
+                path=("spec", field, "apiVersion"),
+                what=f"no release serves {form.kind} in `{version}`",
+                fix=f"write apiVersion: {form.api_version}",
+                seen={"version": version},
+            )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from gangform.apis import disaggregatedset as roles
 from gangform.apis.forms import PodView
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, mapping, text
@@ -35,6 +36,7 @@ _OWN_IN_TEMPLATE: Final = {
     "creationTimestamp": "the server gives it",
 }
 _OWN_IN_ROLE: Final = ("name", "generateName", "namespace")
+_OF_ROLE: Final = (roles.APP, roles.NAME, roles.ROLE, roles.SLICE, roles.REVISION)
 _OF_STATEFUL_SET: Final = ("hostname", "subdomain")
 
 
@@ -52,6 +54,10 @@ def field_ignored(subject: Document, documents: Documents, context: Context) -> 
             for key, why in _OWN_IN_TEMPLATE.items():
                 if metadata.get(key):
                     found.append(((*pod.path, "metadata", key), why))
+            for key in _OF_ROLE if group.role else ():
+                if key in mapping(metadata, "labels"):
+                    why = "the controller writes its own over it"
+                    found.append(((*pod.path, "metadata", "labels", key), why))
             for key in _OF_STATEFUL_SET if is_set(group) else ():
                 if text(pod.spec, key):
                     why = "the controller writes it, for the addresses of the group"

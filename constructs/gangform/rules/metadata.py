@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from gangform.apis.keys import SYNC_OPTIONS
 from gangform.apis.kinds import GROUPS
 from gangform.apis.metadata import label_refusals, refusals
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Node, dig, mapping, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import groups_of, owned, templates
+from gangform.rules.joins import SETS, groups_of, owned, templates
 from gangform.rules.rule import EVERY_KIND, Context, Fault, rule
 
 MALFORMED = declare(
@@ -29,6 +30,14 @@ GENERATED = declare(
     "A generated name is another one with each apply: nothing can refer to the object, and none is replaced",
     Severity.DEGRADES,
     "design §4 GitOps; kubectl apply refuses it",
+)
+
+
+SYNC = declare(
+    "sync-recreates-set",
+    "A sync option that deletes and makes the set anew with each change: every group goes at once",
+    Severity.DEGRADES,
+    "observability §4.3",
 )
 
 
@@ -105,4 +114,19 @@ def name_generated(subject: Document, documents: Documents, context: Context) ->
             path=("metadata", "generateName"),
             what=f"generateName {prefix} in place of a name",
             fix=f"write name: {prefix.rstrip('-')}",
+        )
+
+
+@rule(SYNC, kinds=SETS)
+def sync_recreates_set(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A change of a set is rolled out by its controller."""
+    options = text(subject.manifest, "metadata", "annotations", SYNC_OPTIONS)
+    words = [word.strip().lower() for word in options.split(",")]
+    if "force=true" in words:
+        yield Fault(
+            path=("metadata", "annotations", SYNC_OPTIONS),
+            what="Force=true deletes the set and its groups and makes them anew with each change",
+            fix="remove Force=true",
         )

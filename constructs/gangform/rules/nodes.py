@@ -10,7 +10,14 @@ from gangform.apis.views import Documents
 from gangform.documents.document import Node, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.demand import cluster_queue, flavor_of
-from gangform.rules.joins import asked, labels_of, over_groups, over_templates, templates
+from gangform.rules.joins import (
+    asked,
+    labels_of,
+    match_labels,
+    over_groups,
+    over_templates,
+    templates,
+)
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 AFFINITY = declare(
@@ -24,6 +31,13 @@ FLAVORS = declare(
     "A nodeSelector contradicts the node labels of every flavor of the queue: no group is ever admitted",
     Severity.BREAKS,
     "kueue §1.3, §1.7",
+)
+
+SPREAD = declare(
+    "spread-selector-misses-pods",
+    "A spread constraint counts pods by labels that these pods do not carry: they are spread by nothing",
+    Severity.DEGRADES,
+    "peers §14; Kubernetes: topologySpreadConstraints",
 )
 
 _REQUIRED: Final[Path] = (
@@ -104,3 +118,31 @@ def selector_contradicts_flavors(
                     fix=f"write {key}: {value}, or name a queue for {selector[key]}",
                     seen={"selector": selector[key], "flavor": value},
                 )
+
+
+@rule(SPREAD, kinds=WORKLOADS)
+@over_templates
+def spread_selector_misses_pods(
+    pod: PodView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Pods are among those that their spread is counted over."""
+    for index, each in enumerate(sequence(pod.spec, "topologySpreadConstraints")):
+        path: Path = (*pod.path, "spec", "topologySpreadConstraints", index)
+        labels = match_labels(dig(each, "labelSelector"))
+        missing = [key for key in labels or {} if pod.labels.get(key) != (labels or {})[key]]
+        missing = [key for key in missing if key not in pod.varying]
+        for place, key in enumerate(sequence(each, "matchLabelKeys")):
+            if isinstance(key, str) and key not in pod.labels and key not in pod.varying:
+                yield Fault(
+                    path=(*path, "matchLabelKeys", place),
+                    what=f"no pod of this template carries {key}, and a key that is absent is left out",
+                    fix="name a label that the pods carry",
+                )
+        if missing:
+            key = missing[0]
+            has = f"{key}={pod.labels[key]}" if key in pod.labels else "no such label"
+            yield Fault(
+                path=(*path, "labelSelector"),
+                what=f"it counts pods with {key}={(labels or {})[key]}; these have {has}",
+                fix="select the labels of this template",
+            )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
+from gangform.apis.forms import GroupView
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, dig, sequence, text, whole
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import read_runs
+from gangform.rules.joins import groups_behind, is_set, read_runs
 from gangform.rules.names import ingress_backends
 from gangform.rules.references import lost, missing, selector_of
-from gangform.rules.rule import Context, Fault, rule
+from gangform.rules.rule import Context, Fault, joined, rule
 
 PORT = declare(
     "route-port-unknown",
@@ -29,6 +31,20 @@ TARGET = declare(
     "A pool sends to a port that no selected pod opens",
     Severity.BREAKS,
     "observability §7; engines §1.6",
+)
+
+
+HEADLESS = declare(
+    "route-to-headless-service",
+    "A route sends to the Service that the controller makes for addresses: it has no ports and every pod behind it",
+    Severity.BREAKS,
+    "lws §1; observability §6",
+)
+STICKY = declare(
+    "service-session-affinity",
+    "Clients stay with one group: whoever comes through a gateway is one client",
+    Severity.STYLE,
+    "observability §6",
 )
 
 
@@ -120,3 +136,48 @@ def pool_port_unserved(
             fix=f"write {known[0]}",
             seen={"port": str(number)},
         )
+
+
+@rule(STICKY, kinds=("Service",))
+def service_session_affinity(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Requests are spread over the groups."""
+    found = selector_of(subject)
+    if found is None or text(subject.manifest, "spec", "sessionAffinity") != "ClientIP":
+        return
+    for group in groups_behind(documents, list(documents.pods(subject.key.namespace, found[1]))):
+        if is_set(group):
+            yield Fault(
+                path=("spec", "sessionAffinity"),
+                what=f"every client behind one address is served by one group of {group.title}",
+                fix="write sessionAffinity: None, and leave affinity to the router",
+            )
+            return
+
+
+@rule(HEADLESS, kinds=("HTTPRoute", "GRPCRoute", "Ingress"))
+def route_to_headless_service(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Requests go through a Service of leaders, not through the one that gives pods their addresses."""
+    for path, key, _ in _backends(subject):
+        if documents.get(key) is not None or key in context.exists:
+            continue
+        for group in _named(documents).get((key.namespace, key.name), ()):
+            yield Fault(
+                path=(*path[:-1], "name") if path[-1] == "port" else (*path[:-2], "name"),
+                what=f"Service {key.name} is the headless one of {group.kind} {group.name}: it has no ports, and "
+                "workers behind it",
+                fix=f"add a Service of the leaders, such as {key.name}-leader, and name it here",
+            )
+
+
+@joined
+def _named(documents: Documents) -> dict[tuple[str, str], list[GroupView]]:
+    """Sets whose controller makes a Service of their own name."""
+    found: defaultdict[tuple[str, str], list[GroupView]] = defaultdict(list)
+    for group in documents.groups():
+        if is_set(group) and not group.added:
+            found[group.namespace, group.name].append(group)
+    return dict(found)

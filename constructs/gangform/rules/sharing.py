@@ -7,17 +7,18 @@ from typing import Final
 
 from gangform.apis import kueue
 from gangform.apis.forms import GroupView
-from gangform.apis.keys import NAMESPACE_NAME
+from gangform.apis.keys import HOSTNAME, NAMESPACE_NAME
 from gangform.apis.kueue_refusals import (
     cohort_of,
     flavor_refusals,
     queue_refusals,
     quota_refusals,
 )
+from gangform.apis.versions import Release
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, mapping, sequence, text
 from gangform.findings import Severity, declare
-from gangform.rules.demand import cluster_queue, queue_label
+from gangform.rules.demand import cluster_queue, levels, queue_label
 from gangform.rules.joins import asked, over_groups, templates
 from gangform.rules.references import lost, missing
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
@@ -71,6 +72,23 @@ EVICTED = declare(
     "kueue §5.1, §11",
 )
 
+UNSEEN = declare(
+    "affinity-unseen-by-queue",
+    "Kueue chooses nodes without looking at required affinity between pods: they may be bound where they refuse",
+    Severity.STYLE,
+    "kueue §1.7, §11",
+)
+NO_HOST = declare(
+    "topology-without-host",
+    "A Topology that does not end with the host: selectors, affinity and taints of single nodes are not seen",
+    Severity.STYLE,
+    "kueue §1.7",
+)
+
+_HOSTS_UNTIL: Final = Release(0, 20)
+"""From here on nodes are looked at whatever the last level is (`kueue §1.7`)."""
+_WISHES: Final = ("podAffinity", "podAntiAffinity")
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _STOPS: Final = {
     "Hold": "nothing is admitted",
     "HoldAndDrain": "nothing is admitted, and what runs is evicted",
@@ -224,4 +242,36 @@ def cold_start_beyond_eviction(
             "configuration says otherwise",
             fix=f"set waitForPodsReady.timeout to {takes} or more, with a margin",
             seen={"coldStart": str(takes), "timeout": str(waits)},
+        )
+
+
+@rule(UNSEEN, kinds=WORKLOADS)
+@over_groups
+def affinity_unseen_by_queue(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """What Kueue places has no wishes that it does not see."""
+    for pod in templates(group) if queue_label(group) else ():
+        placed = any(key in pod.annotations for key in _PLACED)
+        for kind in _WISHES if placed else ():
+            if sequence(pod.spec, "affinity", kind, _REQUIRED):
+                yield Fault(
+                    path=(*pod.path, "spec", "affinity", kind, _REQUIRED),
+                    what=f"required {kind} beside a topology that Kueue chooses without it",
+                    fix="remove it, and place by the topology annotation alone",
+                )
+
+
+@rule(NO_HOST, kinds=("Topology",))
+def topology_without_host(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """The last level of a Topology is the host."""
+    keys = levels(subject)
+    release = context.versions.kueue if context.versions is not None else None
+    if keys and keys[-1] != HOSTNAME and (release is None or release < _HOSTS_UNTIL):
+        yield Fault(
+            path=("spec", "levels", len(keys) - 1, "nodeLabel"),
+            what=f"the last level is {keys[-1]}, so that before Kueue {_HOSTS_UNTIL} single nodes are not looked at",
+            fix=f"add {HOSTNAME} as the last level",
         )
