@@ -45,6 +45,8 @@ class DeploymentForm:
     api_version: ClassVar[str] = APPS
     can: ClassVar[Abilities] = Abilities(
         runs_groups=False,
+        scales=True,
+        rolls_in_place=True,
         surges=True,
         recreates_groups=False,
         has_group_label=False,
@@ -55,6 +57,10 @@ class DeploymentForm:
     def longest_name(self, *, size: int, highest_index: int) -> int:
         """See `longest_name` of this module; the same for every index, since pods have none."""
         return longest_name()
+
+    def peak(self, replicas: int, *, surge: int, unavailable: int) -> int:
+        """See `peak_replicas` of this module."""
+        return peak_replicas(replicas, surge=surge)
 
     def selectors(self, *, name: str, app: str) -> Selectors:
         """Every pod serves, so leaders and pods are the same: the app label of the template."""
@@ -87,6 +93,13 @@ class DeploymentForm:
             kind=KIND,
             namespace=text(manifest, "metadata", "namespace"),
             name=text(manifest, "metadata", "name"),
+            own=("metadata",),
+            at=("spec",),
+            role="",
+            copies=1,
+            added=0,
+            target=document.key,
+            selectors=Selectors(leaders=pod.labels, pods=pod.labels, group=None),
             replicas=whole(spec, "replicas"),
             size=1,
             leader=pod,

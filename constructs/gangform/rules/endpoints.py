@@ -39,9 +39,23 @@ BUDGET = declare(
     "design §4 Readiness; cases r18",
 )
 
+TOO_SHORT = declare(
+    "startup-probe-too-short",
+    "A startup probe that ends before the engine can have loaded: it is killed and loads again, for ever",
+    Severity.BREAKS,
+    "engines §1.5; design §4 Readiness; cases r18",
+)
+LOOPBACK = declare(
+    "engine-on-loopback",
+    "The engine listens on the loopback address, and probes and Services ask the pod's own",
+    Severity.BREAKS,
+    "SGLang: server arguments, host; engines §1.6",
+)
+
 SHORT: Final = 300
 """Seconds below which no large model has loaded: engines alone compile and capture graphs for minutes."""
 _PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
+_OWN: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def _serving(documents: Documents, pod: PodView) -> Iterator[tuple[Run, EngineReading]]:
@@ -91,10 +105,14 @@ def probe_path_unknown(pod: PodView, documents: Documents, context: Context) -> 
         for probe in _PROBES:
             path = text(run.container, probe, "httpGet", "path")
             asked = _asked(run.container, probe)
-            if path.rstrip("/") in reading.absent_paths and asked == reading.port:
+            other = pod.role == "worker" and reading.rank_zero_answers
+            absent = reading.absent_paths | (reading.rank_zero_paths if other else frozenset())
+            if path.rstrip("/") in absent and asked == reading.port:
                 yield Fault(
                     path=(*run.path, probe, "httpGet", "path"),
-                    what=f"{reading.engine} has no {path}: the {probe} gets 404",
+                    what=f"{reading.engine} has no {path}"
+                    + (" on ranks above 0" if path.rstrip("/") not in reading.absent_paths else "")
+                    + f": the {probe} gets 404",
                     fix="write path: /health",
                 )
 
@@ -172,12 +190,78 @@ def startup_budget_short(pod: PodView, documents: Documents, context: Context) -
         probe = mapping(run.container, "startupProbe")
         if not probe or GPU not in resources_of(run.container):
             continue
-        failures, period = whole(probe, "failureThreshold"), whole(probe, "periodSeconds")
-        allowed = (whole(probe, "initialDelaySeconds") or 0) + (failures or 3) * (period or 10)
-        if allowed < SHORT:
+        allowed = _allowed(probe)
+        too_short, _ = _surely_longer(run, pod, context)
+        if allowed < SHORT and allowed >= too_short:
             yield Fault(
                 path=(*run.path, "startupProbe", "failureThreshold"),
                 what=f"the engine is killed {allowed} s after its start when it has not loaded",
                 fix="write periodSeconds: 10 and failureThreshold: 270, or what loading takes",
                 seen={"allowed": f"{allowed} s"},
+            )
+
+
+def _allowed(probe: Manifest) -> int:
+    """Seconds that a startup probe gives."""
+    failures, period = whole(probe, "failureThreshold"), whole(probe, "periodSeconds")
+    return (whole(probe, "initialDelaySeconds") or 0) + (failures or 3) * (period or 10)
+
+
+def _surely_longer(run: Run, pod: PodView, context: Context) -> tuple[int, str]:
+    """Seconds that a start surely takes, and how that is known; 0 where nothing says it."""
+    known = (context.cold_starts or {}).get(pod.document.key)
+    if known is not None:
+        return int(known), f"a start takes {int(known)} s"
+    limit = run.reading.start_limit if run.reading is not None else None
+    # Somebody who raises the limit knows starts that are longer than the default.
+    if limit is not None and limit[1] > limit[2]:
+        variable, raised, default = limit
+        return default, (
+            f"{variable} was raised to {raised} s, which means something for starts over {default} s only"
+        )
+    return 0, ""
+
+
+@rule(TOO_SHORT, kinds=WORKLOADS)
+@over_templates
+def startup_probe_too_short(
+    pod: PodView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A startup probe waits as long as a start is known to take."""
+    for run, reading in _serving(documents, pod):
+        probe = mapping(run.container, "startupProbe")
+        early = dig(probe, "tcpSocket") is not None and reading.opens_early
+        if not probe or early or GPU not in resources_of(run.container):
+            continue
+        allowed = _allowed(probe)
+        least, why = _surely_longer(run, pod, context)
+        if allowed < least:
+            period = whole(probe, "periodSeconds") or 10
+            limit = reading.start_limit
+            aim = max(least, limit[1] if limit is not None else 0)
+            yield Fault(
+                path=(*run.path, "startupProbe", "failureThreshold"),
+                what=f"the startup probe gives {allowed} s; {why}",
+                fix=f"write failureThreshold: {-(-aim // period)}",
+                seen={"allowed": f"{allowed} s", "least": f"{least} s"},
+            )
+
+
+@rule(LOOPBACK, kinds=WORKLOADS)
+@over_templates
+def engine_on_loopback(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """An engine that others ask listens where they ask."""
+    users = _targets(documents).get((id(pod.document), pod.path), {})
+    for run, reading in _serving(documents, pod):
+        if reading.host not in _OWN:
+            continue
+        names = {name for port, name in _declared(run.container).items() if port == reading.port}
+        user = next((users[key] for key in (str(reading.port), *names) if key in users), None)
+        user = user or next((p for p in _PROBES if _asked(run.container, p) == reading.port), None)
+        if user is not None:
+            yield Fault(
+                path=(*run.path, "args" if "args" in run.container else "command"),
+                what=f"{reading.engine} listens on {reading.host} alone; {user} asks the pod's address",
+                fix="add --host=0.0.0.0",
+                seen={"host": reading.host},
             )

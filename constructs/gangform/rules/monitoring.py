@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gangform.apis import metrics
 from gangform.apis.forms import GroupView
-from gangform.apis.views import Documents, form_of
+from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, sequence, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import is_set, match_labels, own_workers, read_runs, surely
@@ -71,11 +71,10 @@ def _workers(
         declared = {text(port, "name") for port in sequence(run.container, "ports")}
         # A port by name makes targets of the containers that declare it, and of no others.
         if any(text(point, "port") in declared or not text(point, "port") for point in endpoints):
-            form = form_of(group.kind)
-            leaders = form.selectors(name=group.name, app=group.name).leaders if form else {}
+            leaders = group.selectors.leaders
             yield Fault(
                 path=("spec", "selector"),
-                what=f"the headless workers of {group.name}, {workers.per_group} a group, are scraped "
+                what=f"the headless workers of {group.title}, {workers.per_group} a group, are scraped "
                 "beside the leaders",
                 fix="select " + ", ".join(f'{key}: "{value}"' for key, value in leaders.items()),
             )

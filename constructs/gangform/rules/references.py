@@ -12,12 +12,19 @@ from typing import Final
 
 from gangform.apis import kueue, volcano
 from gangform.apis.forms import GroupView, PodView
-from gangform.apis.keys import APP_NAME
 from gangform.apis.pods import needs
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Key, Node, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import labels_of, match_labels, over_groups, scaler_of, templates
+from gangform.rules.demand import queue_label
+from gangform.rules.joins import (
+    groups_behind,
+    labels_of,
+    match_labels,
+    over_groups,
+    scaler_of,
+    templates,
+)
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
 
 SELECTOR_EMPTY = declare(
@@ -112,7 +119,9 @@ def _holds_pods(node: Node) -> bool:
 
 def _missing(documents: Documents, context: Context, key: Key) -> bool:
     """Whether a name leads nowhere, as far as one can say."""
-    if not key.name or documents.get(key) is not None or key in context.exists:
+    if not key.name or key in context.exists:
+        return False
+    if documents.get(key) is not None or documents.groups_of(key):
         return False
     return context.complete or (key.kind, key.namespace) in _made(documents)
 
@@ -194,7 +203,7 @@ def selector_matches_nothing(
     shown = ", ".join(f"{key}={value}" for key, value in labels.items())
     use = ""
     if near is not None:
-        use = _difference(labels, near.labels) or _proper(subject, near)
+        use = _difference(labels, near.labels) or _proper(documents, subject, near)
     yield Fault(
         path=path,
         what=f"no pod carries {shown}",
@@ -211,13 +220,12 @@ def _difference(labels: Mapping[str, str], has: Mapping[str, str]) -> str:
     return ""
 
 
-def _proper(subject: Document, pod: PodView) -> str:
+def _proper(documents: Documents, subject: Document, pod: PodView) -> str:
     """The labels that select the pods meant, on the set that stands nearest."""
-    form = form_of(pod.document.kind)
-    if form is None:
+    group = next(iter(groups_behind(documents, [pod])), None)
+    if group is None:
         return ""
-    name = pod.document.key.name
-    selectors = form.selectors(name=name, app=pod.labels.get(APP_NAME, name))
+    selectors = group.selectors
     wanted = selectors.pods if subject.kind in _WHOLE else selectors.leaders
     return "select " + ", ".join(f'{key}: "{value}"' for key, value in wanted.items())
 
@@ -290,7 +298,8 @@ def scale_target_cannot_scale(
 ) -> Iterator[Fault]:
     """What an autoscaler targets has replicas."""
     kind = text(subject.manifest, "spec", "scaleTargetRef", "kind")
-    if kind in _NO_SCALE:
+    form = form_of(kind)
+    if kind in _NO_SCALE or (form is not None and not form.can.scales):
         yield Fault(
             path=("spec", "scaleTargetRef", "kind"),
             what=f"a {kind} has no scale subresource",
@@ -300,15 +309,16 @@ def scale_target_cannot_scale(
 
 
 @rule(QUEUE_UNRESOLVED, kinds=WORKLOADS)
-def queue_unresolved(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+@over_groups
+def queue_unresolved(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """The queue label names a LocalQueue of the same namespace."""
-    name = text(subject.manifest, "metadata", "labels", kueue.QUEUE_NAME)
-    key = Key(kueue.GROUP, "LocalQueue", subject.key.namespace, name)
+    name = queue_label(group)
+    key = Key(kueue.GROUP, "LocalQueue", group.namespace, name)
     missing = _missing(documents, context, key)
     if not missing and name and key not in context.exists and documents.get(key) is None:
         missing = any(other.key.name == name for other in documents.of("LocalQueue"))
     if missing:
-        yield _fault(documents, key, ("metadata", "labels", kueue.QUEUE_NAME))
+        yield _fault(documents, key, (*group.own, "labels", kueue.QUEUE_NAME))
 
 
 @rule(GROUP_UNRESOLVED, kinds=WORKLOADS)

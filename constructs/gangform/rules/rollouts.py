@@ -10,10 +10,18 @@ from gangform.apis import kueue
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView
 from gangform.apis.views import Documents, form_of
-from gangform.documents.document import Document, dig, sequence, text
+from gangform.documents.document import sequence
 from gangform.findings import Path, Severity, declare
 from gangform.rules.demand import queue_label
-from gangform.rules.joins import SETS, is_percent, most_groups, over_groups, rollout, scaler_for
+from gangform.rules.joins import (
+    SETS,
+    is_percent,
+    most_groups,
+    over_groups,
+    rollout,
+    rolls_in_place,
+    scaler_for,
+)
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 NO_MOVE = declare(
@@ -47,8 +55,9 @@ PRUNED = declare(
     "lws §13.1",
 )
 
-_BASE: Final[Path] = ("spec", "leaderWorkerTemplate")
-_ROLLING: Final[Path] = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
+_RESTART: Final = ("leaderWorkerTemplate", "restartPolicy")
+_CLAIMS: Final = ("leaderWorkerTemplate", "volumeClaimTemplates")
+_ROLLING: Final = ("rolloutStrategy", "rollingUpdateConfiguration")
 _DNS_1035: Final = re.compile(r"^[a-z]([a-z0-9-]*[a-z0-9])?$")
 
 
@@ -61,7 +70,7 @@ def rollout_of_nothing(group: GroupView, documents: Documents, context: Context)
     if least and replicas and rollout(group, least) == (0, 0):
         share = " rounded down" if is_percent(group.unavailable) else ""
         yield Fault(
-            path=(*_ROLLING, "maxUnavailable"),
+            path=(*group.at, *_ROLLING, "maxUnavailable"),
             what=f"maxSurge is 0 and maxUnavailable is 0{share}, with {least} groups",
             fix="write maxUnavailable: 1",
         )
@@ -76,7 +85,7 @@ def rollout_in_percent(group: GroupView, documents: Documents, context: Context)
             replicas = max(1, most_groups(documents, group))
             now = rollout(group, replicas)[0 if field == "maxSurge" else 1]
             yield Fault(
-                path=(*_ROLLING, field),
+                path=(*group.at, *_ROLLING, field),
                 what=f"{field} {value} is {now} of {replicas} groups",
                 fix=f"write {field}: {now}",
             )
@@ -88,7 +97,7 @@ def rollout_stops_all_groups(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A surge that is asked for happens."""
-    if scaler_for(documents, group) is not None:
+    if scaler_for(documents, group) is not None or not rolls_in_place(group):
         return
     replicas = most_groups(documents, group)
     surge, gone = rollout(group, replicas)
@@ -100,7 +109,7 @@ def rollout_stops_all_groups(
         and not lws.serving_groups(replicas, unavailable=gone)
     ):
         yield Fault(
-            path=(*_ROLLING, "maxUnavailable"),
+            path=(*group.at, *_ROLLING, "maxUnavailable"),
             what=f"with {replicas} groups, maxSurge {surge} and maxUnavailable {gone} the peak "
             f"is {peak} groups: no group surges, and 0 serve during a rollout",
             fix="write maxUnavailable: 0",
@@ -123,13 +132,15 @@ def name_exceeds_bound(group: GroupView, documents: Documents, context: Context)
         managed = kueue.longest_name(release, highest_index=highest)
         if managed is not None and managed < bound:
             bound, whose = managed, f"Kueue {release}"
-    if len(group.name) > bound:
+    if (length := len(group.name) + group.added) > bound:
+        made = f", with {group.added} around it for role {group.role}," if group.added else ""
         yield Fault(
             path=("metadata", "name"),
-            what=f"the name has {len(group.name)} characters; {whose} bears {bound} with groups "
-            f"0 to {highest} of size {group.size}",
-            fix=f"shorten it by {len(group.name) - bound}: {group.name[:bound].rstrip('-')}",
-            seen={"length": str(len(group.name)), "bound": str(bound)},
+            what=f"the name has {len(group.name)} characters{made or ';'} {whose} bears {bound} with "
+            f"groups 0 to {highest} of size {group.size}",
+            fix=f"shorten it by {length - bound}: "
+            f"{group.name[: max(1, bound - group.added)].rstrip('-')}",
+            seen={"length": str(length), "bound": str(bound)},
         )
     elif not _DNS_1035.match(group.name):
         yield Fault(
@@ -140,20 +151,21 @@ def name_exceeds_bound(group: GroupView, documents: Documents, context: Context)
 
 
 @rule(PRUNED, kinds=SETS, needs=("versions",))
+@over_groups
 def field_pruned_by_release(
-    subject: Document, documents: Documents, context: Context
+    group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """The declared release has every field that is written."""
     release = context.versions.lws if context.versions is not None else None
     if release is None:
         return
     used: list[tuple[str, Path]] = []
-    if text(subject.manifest, *_BASE, "restartPolicy") == lws.AFTER_START:
-        used.append((lws.AFTER_START, (*_BASE, "restartPolicy")))
-    if sequence(subject.manifest, *_BASE, "volumeClaimTemplates"):
-        used.append(("volumeClaimTemplates", (*_BASE, "volumeClaimTemplates")))
-    if dig(subject.manifest, *_ROLLING, "partition"):
-        used.append(("partition", (*_ROLLING, "partition")))
+    if group.word(*_RESTART) == lws.AFTER_START:
+        used.append((lws.AFTER_START, (*group.at, *_RESTART)))
+    if sequence(group.part(*_CLAIMS)):
+        used.append(("volumeClaimTemplates", (*group.at, *_CLAIMS)))
+    if group.part(*_ROLLING, "partition"):
+        used.append(("partition", (*group.at, *_ROLLING, "partition")))
     for name, path in used:
         if not lws.FIELDS.has(name, release):
             row = lws.FIELDS.rows[name]

@@ -124,6 +124,13 @@ MODULES: Final = (
     "queues",
     "gangs",
     "engine",
+    "variables",
+    "releases",
+    "interconnect",
+    "agreement",
+    "loading",
+    "host_ports",
+    "exports",
     "monitoring",
 )
 """One subject a module, imported when something is judged."""

@@ -121,7 +121,7 @@ def scale_by_idle_signal(
             if name in _IDLE and gpus(documents, group.leader):
                 yield Fault(
                     path=path,
-                    what=f"{name} is averaged over the leaders of {group.name}, whose work is on "
+                    what=f"{name} is averaged over the leaders of {group.title}, whose work is on "
                     f"{gpus(documents, group.leader)} GPUs a pod",
                     fix="scale by requests that wait, as an External metric with an averageValue",
                 )
@@ -167,13 +167,12 @@ def replicas_owned_by_autoscaler(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A set that an autoscaler scales leaves its replicas out."""
-    written = dig(subject.manifest, "spec", "replicas")
     for group in groups_of(documents, subject):
         scaler = scaler_for(documents, group)
-        if scaler is not None and written is not None:
+        if scaler is not None and group.replicas is not None:
             yield Fault(
-                path=("spec", "replicas"),
-                what=f"replicas {written} is written, and {scaler.document.kind} "
+                path=(*group.at, "replicas"),
+                what=f"replicas {group.replicas} is written, and {scaler.document.kind} "
                 f"{scaler.document.key.name} scales between {scaler.least} and {scaler.most}",
                 fix="remove spec.replicas",
             )
