@@ -62,7 +62,8 @@ def _synth(commands: Any) -> None:
         "gangform.cli.synth:synth",
         help="write the manifests",
         description="Write the manifests: one file a serving and one for each cluster's queues and topology. Files of "
-        "gangform that are no longer made are removed; all others are left alone. With an error nothing is written.",
+        "gangform that are no longer made are removed; all others are left alone. With an error nothing is written. "
+        "What every change costs, in groups and GPUs, is said first.",
         examples="  gangform synth\n  gangform synth deepseek-r1 --cluster prod-a\n"
         "  gangform synth --stdout | kubectl diff -f -\n  gangform synth --check",
     )
@@ -71,6 +72,12 @@ def _synth(commands: Any) -> None:
         "--output-dir",
         metavar="FOLDER",
         help="where to write (default: $CDK8S_OUTDIR, else dist beside the fleet file)",
+    )
+    synth.add_argument(
+        "--allow-recreate",
+        action="append",
+        metavar="NAME",
+        help="let all groups of this workload be deleted and made anew; may be given several times",
     )
     instead = synth.add_mutually_exclusive_group()
     instead.add_argument("--stdout", action="store_true", help="print the manifests instead")
@@ -91,6 +98,48 @@ def _validate(commands: Any) -> None:
     )
     fleet_options(validate)
     output_option(validate, formats=("table", "json", "yaml"))
+
+
+def _diff(commands: Any) -> None:
+    diff = add_command(
+        commands,
+        "diff",
+        "gangform.cli.diff:diff",
+        help="show what a change costs in groups and GPUs",
+        description="Show what a change of the manifests does to what runs: nothing, a rollout of so many groups with "
+        "so many GPUs more, a refusal, or groups made anew. Compares the output folder with what Git has, by default "
+        "at the commit where HEAD left the default branch. Needs no fleet file; where there is one, releases and "
+        "durations are taken from it.",
+        examples="  gangform diff\n  gangform diff HEAD~1 -o json\n"
+        "  gangform diff origin/main -o markdown > comment.md\n"
+        "  kubectl get lws,svc,pdb -n llm -o yaml | gangform diff --live -\n"
+        "  gangform diff --defaults 2",
+    )
+    file_option(diff)
+    diff.add_argument(
+        "--cluster",
+        action="append",
+        metavar="NAME",
+        help="only this cluster; may be given several times",
+    )
+    diff.add_argument(
+        "--output-dir",
+        metavar="FOLDER",
+        help="where the manifests lie (default: $CDK8S_OUTDIR, else dist beside the fleet file, or here)",
+    )
+    output_option(diff, formats=("table", "json", "markdown"))
+    diff.add_argument(
+        "--live",
+        metavar="FILE",
+        help="compare with what runs: the output of `kubectl get … -o yaml` or json, `-` for stdin",
+    )
+    diff.add_argument(
+        "--defaults",
+        type=_groups,
+        metavar="N",
+        help="compare with the fleet under this edition of the defaults",
+    )
+    diff.add_argument("revision", nargs="?", metavar="REV", help="a commit, branch or tag")
 
 
 def _plan(commands: Any) -> None:
@@ -223,6 +272,7 @@ def _cluster(commands: Any) -> None:
 COMMANDS: Mapping[str, Callable[[Any], None]] = {
     "synth": _synth,
     "validate": _validate,
+    "diff": _diff,
     "plan": _plan,
     "init": _init,
     "cluster": _cluster,
