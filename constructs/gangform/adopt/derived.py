@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from gangform.adopt.subject import Subject
 from gangform.apis.core import complete
 from gangform.apis.forms import GroupView
+from gangform.apis.keys import KUBECTL
 from gangform.apis.pods import amount_of
 from gangform.apis.views import Documents
 from gangform.bundle import bundle
@@ -40,7 +41,6 @@ _OWN_METADATA = ("labels", "annotations")
 IN_ORDER = "the same in another order"
 """What stands on both sides of a list whose entries moved."""
 _EITHER = re.compile(r"\b(?:leader|worker)Template\b")
-_PASSING = "kubectl.kubernetes.io/"
 
 
 class Difference(NamedTuple):
@@ -199,7 +199,7 @@ def _bare(manifest: Manifest) -> dict[str, Node]:
         key: {
             name: value
             for name, value in mapping(metadata, key).items()
-            if not name.startswith(_PASSING)
+            if not name.startswith(KUBECTL)
         }
         for key in _OWN_METADATA
     }

@@ -143,22 +143,23 @@ def _said(
     def made(serving: Mapping[str, Any]) -> Made | None:
         return made_of(serving, cluster, library, str(bare["model"]), reference)
 
-    ours = made(bare)
+    engine = {**bare["engine"]}
+    args = engine.pop("args", [])
+    ours = made({**bare, "engine": engine})
     image = text(subject.container, "image")
     if ours is None:
-        engine = {**bare["engine"], "image": image}
+        engine |= {"image": image, "args": args}
         return {**bare, **policies, "engine": engine, "pods": dict(asked)}, (), None
     container = mapping(sequence(ours.group.leader.spec, "containers")[0])
     own = [*sequence(container, "args")]
-    engine = {**bare["engine"]}
-    for option in [key for key in engine if key not in ("name", "version", "args")]:
+    for option in [key for key in engine if key not in ("name", "version")]:
         less = made({**bare, "engine": {key: one for key, one in engine.items() if key != option}})
         if less is not None and less.workload.manifest == ours.workload.manifest:
             del engine[option]
     if image and image != text(container, "image"):
         engine["image"] = image
-    if args := [word for word in engine.pop("args", ()) if word not in own]:
-        engine["args"] = args
+    if more := [word for word in args if word not in own]:
+        engine["args"] = more
     derived, _ = around.policies(ours.group)
     said: dict[str, Any] = {**bare, "engine": engine}
     said |= {k: one for k, one in policies.items() if k != "rollout" and derived.get(k) != one}
@@ -246,8 +247,8 @@ def _findings(text: str, library: Library) -> tuple[Finding, ...]:
 def _remarks(chosen: launch.Model, subject: Subject, ours: Made | None) -> Iterator[str]:
     if ours is not None and ours.group.size != subject.group.size:
         yield (
-            f"size {subject.group.size} becomes {ours.group.size}, since pods take whole nodes here: a shape with as many "
-            "GPUs as the set's pods have keeps it"
+            f"size {subject.group.size} becomes {ours.group.size}, since pods take whole nodes here: a shape with as "
+            "many GPUs as the set's pods have keeps it"
         )
     if not chosen.known:
         near = (

@@ -47,6 +47,9 @@ GPU_CLIQUE = "nvidia.com/gpu.clique"
 COMPUTE_DOMAINS = "computedomains.resource.nvidia.com"
 """Name of the CustomResourceDefinition of NVIDIA's DRA driver that joins nodes over NVLink (`volcano §9`)."""
 
+KUBECTL = "kubectl.kubernetes.io/"
+"""Prefix of the annotations that kubectl leaves."""
+
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 COMPARE_OPTIONS = "argocd.argoproj.io/compare-options"
