@@ -118,7 +118,6 @@ def test_a_described_cluster_gives_the_pool(adopted: Adopt) -> None:
         adopted(living(), cluster="west", described=described)
     # Of one pool alone it is certain; of two the selector decides, or the user.
 
-
     text = adopt([living()], Wishes("west", described), LIBRARY)
     assert "cluster: west\n" in text and "pool: b\n" in text
     manifest = living()

@@ -159,3 +159,33 @@ def test_an_image_without_a_release_is_said(adopted: Adopt) -> None:
     made = adopted(manifest)
     assert made.serving.engine.image == "registry.example.com/vllm:prod"
     assert made.says("correct engine.version if it is another")
+
+
+def test_secrets_in_plain_text_are_neither_copied_nor_shown(adopted: Adopt) -> None:
+    manifest = living()
+    for name in ("leaderTemplate", "workerTemplate"):
+        spec = manifest["spec"]["leaderWorkerTemplate"][name]["spec"]
+        container = spec["containers"][0]
+        container["env"] += [
+            {"name": "HF_TOKEN", "value": "hf_abc"},
+            {"name": "MY_PASSWORD", "value": "$(FROM_ELSEWHERE)"},
+        ]
+        container["args"] += ["--api-key=sesame", "--hf-token", "hf_abc", "--seed=1"]
+    made = adopted(manifest)
+    assert "hf_abc" not in made.text and "sesame" not in made.text
+    assert made.says('env[HF_TOKEN]: "(not copied)" (a secret in plain text')
+    assert made.serving.engine.args == ("--enable-prefix-caching", "--seed=1")
+    assert [one["name"] for one in made.serving.pods.env] == ["TEAM", "MY_PASSWORD"]
+    script = "exec vllm serve m --api-key sesame --tensor-parallel-size 8"
+    container_of(manifest)["command"], container_of(manifest)["args"] = ["sh", "-c", script], []
+    assert (
+        "sesame" not in adopted(manifest, model="deepseek-r1").text.split("workerTemplate.spec")[0]
+    )
+
+
+def test_a_variable_that_decides_the_model_is_said(adopted: Adopt) -> None:
+    manifest = living()
+    container_of(manifest)["command"][2] = "$(MODEL)"
+    made = adopted(manifest, model="deepseek-r1")
+    assert made.serving.served_model_name is None
+    assert made.says("a variable decides the model")

@@ -96,7 +96,9 @@ def _stand_in(name: str, reference: str) -> ModelProfile:
     return ModelProfile.model_validate(
         {
             "name": name,
-            "repository": reference if reference and not reference.startswith("/") else f"x/{name}",
+            "repository": f"x/{name}"
+            if "$" in reference or reference[:1] in ("", "/")
+            else reference,
             "weights": "bf16",
             "checkpoint": "1Gi",
             "contextLimit": 2**31 - 1,

@@ -9,7 +9,8 @@ from gangform.admission.admission import backend, recognised
 from gangform.adopt import around, launch
 from gangform.adopt.derived import Difference, Made, differences, made_of, needed
 from gangform.adopt.hardware import Nodes, nodes
-from gangform.adopt.pods import Mounts, pods, weights
+from gangform.adopt.pods import Mounts, hidden, pods, weights
+from gangform.adopt.secrets import without_secrets
 from gangform.adopt.subject import NOTHING, Subject, subjects
 from gangform.adopt.text import Adopted, fleet_text
 from gangform.apis.keys import HOSTNAME, SYNC_WAVE
@@ -50,9 +51,8 @@ def adopt(manifests: Sequence[Manifest], wishes: Wishes, library: Library) -> st
     Raises:
         InputError: Nothing to adopt, or something that has to be known first.
     """
-    found = [
-        one for one in subjects(manifests) if wishes.name is None or one.group.name == wishes.name
-    ]
+    sets = subjects([without_secrets(one) for one in manifests])
+    found = [one for one in sets if wishes.name is None or one.group.name == wishes.name]
     if not found:
         raise InputError([_no_such(wishes.name or "")])
     placed = [nodes(one, library, cluster=wishes.described, asked=wishes.hardware) for one in found]
@@ -99,6 +99,7 @@ def _adopted(
     mounts = Mounts(subject)
     source, from_volumes = weights(subject, mounts)
     asked = pods(subject, mounts)
+    unread += hidden(subject)
     policies, from_set = around.policies(subject.group)
     admitted, from_admission = around.admission(subject, cluster.pools[pool].levels)
     budgets, of_budgets = around.disruption(subject)

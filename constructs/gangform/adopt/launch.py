@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from gangform.adopt.secrets import HIDDEN
 from gangform.adopt.subject import Subject, Unread
 from gangform.apis.versions import Release
 from gangform.documents.document import sequence, text
@@ -38,7 +39,9 @@ def model(subject: Subject, library: Library, asked: str | None) -> Model:
     words = subject.translation
     written = (words.model or words.served_name) if words else ""
     served = words.served_name if words else ""
-    tails = [one.rstrip("/").rpartition("/")[2] for one in (written, served) if one]
+    tails = [
+        one.rstrip("/").rpartition("/")[2] for one in (written, served) if one and "$" not in one
+    ]
     names = dict(_names(library))
     for one in (written, *tails):
         for name, repository in names.items():
@@ -82,18 +85,21 @@ def launch(
         fields["parallelism"] = _assumed(subject)
     else:
         engine.update(words.options)
-        if words.args:
-            engine["args"] = list(words.args)
+        if args := list(_open(words.args)):
+            engine["args"] = args
         unread += [Unread(f"{at}.args", word, why) for word, why in words.unread]
         fields["parallelism"] = _split(subject, words, at, unread)
     context = words.context if words else None
     if context is None:
         context = profile.context_limit if profile else _CONTEXT
-        why = "no length is written, so the model's own limit is" if profile else "a guess"
-        unread.append(Unread(f"{at}.args", "", f"context: {context} is {why}"))
+        why = "it is the model's own limit" if profile else "it is a guess"
+        unread.append(Unread(f"{at}.args", "", f"no length is written; context: {context}, {why}"))
     fields["context"] = context
     served = words.served_name if words else ""
-    if served and served != chosen.name:
+    for one in dict.fromkeys([words.model, served] if words else []):
+        if "$" in one:
+            unread.append(Unread(f"{at}.args", one, "a variable decides the model"))
+    if served and served != chosen.name and "$" not in served:
         fields["servedModelName"] = served
     return fields, unread
 
@@ -112,6 +118,13 @@ def _release(subject: Subject, at: str, unread: list[Unread]) -> str:
 
 def _text(release: Release) -> str:
     return f"{release.major}.{release.minor}.{release.patch}"
+
+
+def _open(args: Sequence[str]) -> Iterator[str]:
+    """Arguments without those whose value is a secret that was not copied."""
+    for index, word in enumerate(args):
+        if HIDDEN not in word and HIDDEN not in args[index + 1 : index + 2]:
+            yield word
 
 
 def _split(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from gangform.adopt.secrets import HIDDEN
 from gangform.adopt.subject import Subject, Unread
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text
 from gangform.plan.pods import SHARED_MEMORY, is_reserved
@@ -133,12 +134,24 @@ def pods(subject: Subject, mounts: Mounts) -> dict[str, Any]:
         "affinity": dict(mapping(spec, "affinity")),
         "labels": _kept(subject.group.document.manifest, subject, "labels"),
         "annotations": _kept(subject.group.document.manifest, subject, "annotations"),
-        "env": list(sequence(container, "env")),
+        "env": [one for one in sequence(container, "env") if text(one, "value") != HIDDEN],
         "volumes": list(mounts.volumes.values()),
         "volumeMounts": mounts.mounts,
         "priorityClassName": text(spec, "priorityClassName"),
     }
     return {key: value for key, value in made.items() if value}
+
+
+def hidden(subject: Subject) -> Iterator[Unread]:
+    """Secrets of the engine that stand in plain text."""
+    at = f"{subject.at('containers')}[{subject.place}]"
+    why = "a secret in plain text: put it into a Secret, and name that"
+    for one in sequence(subject.container, "env"):
+        if text(one, "value") == HIDDEN:
+            yield Unread(f"{at}.env[{text(one, 'name')}]", HIDDEN, why)
+    words = subject.translation.args if subject.translation else ()
+    if any(HIDDEN in word for word in words):
+        yield Unread(f"{at}.args", HIDDEN, why)
 
 
 def _resources(container: Manifest) -> dict[str, str]:
