@@ -204,7 +204,14 @@ def _init(commands: Any) -> None:
         "gangform.cli.fleet:init",
         help="write a first gangform.yaml",
         examples="  gangform init --model deepseek-r1 --hardware h100-8x\n"
-        "  gangform init --model qwen3-32b --hardware aws-p5 --groups 4 --admission none",
+        "  gangform init --model qwen3-32b --hardware aws-p5 --groups 4 --admission none\n"
+        "  kubectl get lws,svc,pdb,hpa -n llm -o yaml | gangform init --from -",
+    )
+    init.add_argument(
+        "--from",
+        dest="source",
+        metavar="FILE",
+        help="begin with the sets of groups in these manifests; - for stdin",
     )
     init.add_argument("--model", metavar="NAME", help="a model that `gangform profiles` lists")
     init.add_argument("--hardware", metavar="NAME", help="a kind of node that it lists")

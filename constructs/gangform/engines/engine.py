@@ -8,7 +8,7 @@ foreign manifests stands in `READERS`.
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from importlib import import_module
-from typing import ClassVar, NamedTuple, Protocol, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 from gangform.apis.forms import Rendezvous
 from gangform.apis.versions import Release
@@ -222,6 +222,27 @@ class EngineReading(NamedTuple):
     """What the script around it sets; `None`: a value that is not known."""
 
 
+class Translation(NamedTuple):
+    """A container's command line in the words of a serving's inputs."""
+
+    model: str
+    """What is loaded, as written: a path, or an id on the hub; empty where nothing says it."""
+    served_name: str
+    """What clients call the model."""
+    context: int | None
+    """Longest context; `None` where nothing says it."""
+    parallelism: Mapping[str, int | bool]
+    """By key; what is not written counts as the engine counts it."""
+    unsized: tuple[str, ...]
+    """Keys of it whose numbers are no literals."""
+    options: Mapping[str, Any]
+    """Further fields of `engine`."""
+    args: tuple[str, ...]
+    """Everything that no input says, as written."""
+    unread: tuple[tuple[str, str], ...] = ()
+    """Words that were left out, and why; those that gangform writes by itself are not among them."""
+
+
 class Engine(Protocol):
     """One inference engine. Stateless."""
 
@@ -245,6 +266,10 @@ class Engine(Protocol):
 
     def read(self, container: Manifest) -> EngineReading | None:
         """What a container would do; `None`: not this engine, or not certain."""
+        ...
+
+    def translate(self, container: Manifest) -> Translation | None:
+        """Its command line in the words of the inputs; `None`: not this engine, or not certain."""
         ...
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest
-from gangform.engines import vllm_args, vllm_check, vllm_flags, vllm_read
+from gangform.engines import vllm_args, vllm_check, vllm_flags, vllm_read, vllm_translate
 from gangform.engines.engine import (
     EngineReading,
     EnvVar,
@@ -23,6 +23,7 @@ from gangform.engines.engine import (
     Port,
     Probe,
     Process,
+    Translation,
 )
 from gangform.engines.flags import last
 from gangform.engines.vllm_flags import FLAGS
@@ -142,6 +143,10 @@ class Vllm:
     def read(self, container: Manifest) -> EngineReading | None:
         """What a container would do; `None`: not vLLM, or not certain."""
         return vllm_read.read(container)
+
+    def translate(self, container: Manifest) -> Translation | None:
+        """Its command line in the words of the inputs; `None`: not vLLM, or not certain."""
+        return vllm_translate.translate(container)
 
 
 def image(release: Release) -> str:

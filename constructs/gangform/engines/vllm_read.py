@@ -79,6 +79,17 @@ def read(container: Manifest) -> EngineReading | None:
     return _reading(container, command, at, headless_counts=command.words[at - 1] != _MODULE)
 
 
+def server_words(container: Manifest) -> tuple[str, ...] | None:
+    """What the server is given, its model included; `None`: not vLLM, or not certain."""
+    begun = start(container)
+    if begun is None:
+        return None
+    if begun.arguments is not None:
+        return begun.arguments if _IMAGE.search(text(container, "image")) else None
+    found = engine_command(begun, _arguments)
+    return None if found is None else found[0].words[found[1] :]
+
+
 def _arguments(words: Sequence[str], program: str) -> int | None:
     """Where the arguments of the server begin; `None` for another program."""
     if program == _PROGRAM and words[1:2] == ("serve",):

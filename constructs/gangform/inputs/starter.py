@@ -33,7 +33,8 @@ _HEADROOM = Fraction(6, 5)
 """Memory wanted for each byte of the checkpoint: a sixth of it is left for cache and activations."""
 _CONTEXT = 32768
 """Longest context to begin with, in tokens: long enough for most, and the cache stays small."""
-_KUBERNETES, _LWS = "1.36", "0.10"
+KUBERNETES, LWS = "1.36", "0.10"
+"""Releases that a new cluster is taken to run, until somebody writes which."""
 NEWEST_ENGINE = "0.33.0"
 """The newest release of the engine that its table knows; a test holds both together, since inputs know no engine."""
 
@@ -130,7 +131,7 @@ def starter(
         groups=groups,
         admission=admission,
         backend=backend,
-        versions={"kubernetes": _KUBERNETES, "lws": _LWS, **backend.versions},
+        versions={"kubernetes": KUBERNETES, "lws": LWS, **backend.versions},
         engine=NEWEST_ENGINE if engine_version is None else engine_version,
         split=split(profile, shape),
         context=min(_CONTEXT, profile.context_limit),
