@@ -60,12 +60,6 @@ GIVEN = {
 }
 """By the first word of the file's name; a file without a row is given nothing that a flag could say."""
 
-NOT_YET: frozenset[str] = frozenset(
-    {"h01", "h06", "h13", "h14", "h15", "h23", "h24", "h33", "h36"}
-    | {"r11", "r13", "r18", "r22", "r34", "r38"}
-)
-"""Files of whose expected lines some are not found yet."""
-
 
 def expected(text: str) -> set[tuple[str, str, str]]:
     """Object, path and severity of each finding that a file expects."""
@@ -88,15 +82,7 @@ def lint(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[di
     return found
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True))
-        if name.split("-")[0] in NOT_YET
-        else name
-        for name in FILES
-    ],
-)
+@pytest.mark.parametrize("name", FILES)
 def test_a_case_is_judged_as_it_says(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import sys
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def write_text(target: Path, text: str, *, force: bool) -> None:
             stream.write(text)
         return
     place = target.resolve()
-    fresh = place.with_name(f".{place.name}.{secrets.token_hex(4)}.gangform")
+    fresh = place.with_name(f".{place.name}.{os.urandom(4).hex()}.gangform")
     try:
         with fresh.open("x", encoding="utf-8") as stream:
             stream.write(text)
