@@ -258,6 +258,15 @@ def test_without_git_the_machine_is_not_able(
     assert "git cannot be run" in err
 
 
+def test_a_repository_of_another_owner_says_how_to_trust_it(
+    run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    status, _, err = run("diff")
+    assert status == 3
+    assert "safe.directory" in err
+
+
 def test_diff_runs_nothing_of_the_repository(run: Run, repository: Path) -> None:
     trap = repository / "trap"
     trap.write_text("#!/bin/sh\ntouch sprung\ncat\n")

@@ -86,3 +86,12 @@ def test_volcano_objects_name_their_workloads(cost: Cost) -> None:
 
     (found,) = cost(shipped("prod-volcano-topology"), tier)
     assert "it is for deepseek-r1-racked-0" in found
+
+
+def test_a_label_of_a_queue_is_for_nobody(cost: Cost) -> None:
+    def label(objects: list[Object]) -> None:
+        one(objects, "ClusterQueue", "code")["metadata"]["labels"]["a"] = "b"
+
+    assert cost(shipped("prod-kueue"), label) == [
+        "ClusterQueue/code: no restart: metadata.labels.a"
+    ]

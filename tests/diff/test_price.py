@@ -218,6 +218,21 @@ def test_another_model_under_another_name_is_no_renaming(cost: Cost) -> None:
     ]
 
 
+def test_one_label_for_all_is_no_renaming(cost: Cost) -> None:
+    """Others call every model server alike."""
+    objects = shipped("prod-kueue", "deepseek-r1")
+    for each in objects:
+        each["metadata"]["labels"] = {"app.kubernetes.io/name": "vllm"}
+
+    def other(after: list[Object]) -> None:
+        one(after, SET)["metadata"]["name"] = "kimi"
+        template(after)["spec"]["containers"][0]["args"][0] = "moonshot/kimi"
+
+    found = cost(objects, other)
+    assert "LeaderWorkerSet/llm/kimi: new: 2 groups, 32 GPUs" in found
+    assert "LeaderWorkerSet/llm/deepseek-r1: removed: 2 groups, 32 GPUs" in found
+
+
 def test_what_only_a_new_object_repairs_needs_leave() -> None:
     def claims(objects: list[Object]) -> None:
         one(objects, SET)["spec"]["leaderWorkerTemplate"]["volumeClaimTemplates"] = [

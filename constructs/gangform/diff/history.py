@@ -36,6 +36,11 @@ class History:
         """
         self._at = next(one for one in [folder, *folder.parents] if one.is_dir())
         found = self._git("rev-parse", "--show-toplevel")
+        if b"dubious ownership" in found.stderr:
+            raise EnvironmentFault(
+                f"git does not trust the owner of {self._at}; allow it by "
+                "`git config --global --add safe.directory FOLDER` with the folder of the repository"
+            )
         if found.returncode:
             raise HistoryError(
                 f"{folder} is in no Git repository{_reason(found)}; run it where the manifests are committed"
@@ -162,9 +167,9 @@ class History:
 
 
 def _reason(found: subprocess.CompletedProcess[bytes]) -> str:
-    lines = found.stderr.decode(errors="replace").strip().splitlines()
-    said = lines[-1].removeprefix("fatal: ") if lines else ""
-    return f" ({said})" if said else ""
+    lines = found.stderr.decode(errors="replace").splitlines()
+    said = [line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")]
+    return f" ({said[0]})" if said else ""
 
 
 def on_disk(folder: Path) -> dict[str, bytes]:

@@ -57,7 +57,7 @@ def _price(
 
 
 def _told(price: Price, before: Documents, after: Documents) -> Price:
-    if price.role != "foundation":
+    if price.role != "foundation" or price.outcome is Outcome.NONE:
         return price
     who = [*users(after, price.key), *users(before, price.former or price.key)]
     return price._replace(

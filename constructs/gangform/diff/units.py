@@ -13,9 +13,10 @@ from typing import NamedTuple
 from gangform.apis import volcano
 from gangform.apis.consequences import TABLES
 from gangform.apis.forms import GroupView
-from gangform.apis.keys import APP_NAME, SYNC_WAVE
+from gangform.apis.keys import APP_NAME, MANAGED_BY, SYNC_WAVE
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, dig, sequence, text
+from gangform.plan.identity import OWNER
 
 
 class Unit(NamedTuple):
@@ -101,7 +102,7 @@ def renamed(old: Unit, new: Unit) -> bool:
     if old.key.name == new.key.name:
         return True
     ours, theirs = old.documents[0], new.documents[0]
-    if old.key.namespace == new.key.namespace and _app(ours) == _app(theirs) != "":
+    if old.key.namespace == new.key.namespace and _serving(ours) == _serving(theirs) != "":
         return True
     was, now = _run(old), _run(new)
     return (
@@ -112,6 +113,12 @@ def renamed(old: Unit, new: Unit) -> bool:
             for one, other in zip(was, now, strict=True)
         )
     )
+
+
+def _serving(document: Document) -> str:
+    """The serving of a workload of ours; others call all their workloads by one label."""
+    ours = text(document.manifest, "metadata", "labels", MANAGED_BY) == OWNER
+    return _app(document) if ours else ""
 
 
 def _app(document: Document) -> str:

@@ -14,6 +14,8 @@ from gangform.units import Seconds
 
 _LONGEST = 60
 """Characters of a value that is shown in a line."""
+_TOUCHED = 8
+"""Workloads of a line that are called by name."""
 _NAMED = 2
 """Fields of a line that are called by name."""
 _GROUPS = "spec.leaderWorkerTemplate."
@@ -28,7 +30,9 @@ def said(price: Price) -> str:
     """The price without the name of the object."""
     parts = [_verdict(price), *_scale(price)]
     if price.touches:
-        parts.append(f"it is for {', '.join(price.touches)}")
+        more = len(price.touches) - _TOUCHED
+        names = ", ".join(price.touches[:_TOUCHED])
+        parts.append(f"it is for {names}" + (f" and {more} more" if more > 0 else ""))
     parts += price.notes
     return "; ".join(parts)
 
