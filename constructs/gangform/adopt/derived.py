@@ -178,8 +178,8 @@ def _between(theirs: Document, ours: Document) -> list[Difference]:
     for one in changes(live, made):
         if one.path[:2] == ("metadata", "labels") and one.way == "added":
             continue  # restarts nothing, and is on every object of ours
-        sides = (live, made) if one.way == "removed" else (made, live)
-        each = Difference(spelled(one.path, *sides), one.before, one.after)
+        where = spelled(one.path, live if one.way == "removed" else made)
+        each = Difference(where, one.before, one.after)
         if one.way == "reordered":
             each = each._replace(live=IN_ORDER, ours=IN_ORDER)
         # Leader and workers mostly differ alike: said once.

@@ -62,12 +62,6 @@ STARTUP = declare(
     Severity.STYLE,
     "design §4 Readiness",
 )
-VACUOUS = declare(
-    "probe-always-succeeds",
-    "A probe that runs a command which cannot fail: it says nothing about the engine",
-    Severity.DEGRADES,
-    "peers §14",
-)
 READINESS = declare(
     "readiness-probe-missing",
     "A serving leader has no readiness probe: it gets requests while its engine loads",
