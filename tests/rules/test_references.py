@@ -21,6 +21,26 @@ def test_a_selector_matches_some_pod(make: Make, refused: Check, accepted: Check
     accepted("selector-matches-nothing", make("service"))
 
 
+def test_a_selector_may_be_meant_for_pods_elsewhere(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    code = "selector-matches-nothing"
+    picker = make("deployment", {"spec>template>spec>containers": [{"name": "p", "image": "p:1"}]})
+    pool = make("pool", {"spec>selector>matchLabels": {"app": "llama"}})
+    accepted(code, picker, pool)
+    refused(code, "spec.selector.matchLabels", make("deployment"), pool)
+    gateway = make("service", {"spec>selector": {"gateway.networking.k8s.io/gateway-name": "in"}})
+    accepted(code, make("set"), gateway)
+    leader = {"leaderworkerset.sigs.k8s.io/worker-index": "0", "app": "other"}
+    accepted(code, make("set"), make("service", {"spec>selector": leader}))
+    of_ours = {"leaderworkerset.sigs.k8s.io/name": "r1", "app": "r1", "role": "leader"}
+    refused(code, "spec.selector", make("set"), make("service", {"spec>selector": of_ours}))
+    slip = {"app.kubernetes.io/name": "smal"}
+    refused(code, "~ small", make("deployment"), make("service", {"spec>selector": slip}))
+    chart = {"app.kubernetes.io/part-of": "x", "app.kubernetes.io/name": "db"}
+    accepted(code, make("deployment"), make("service", {"spec>selector": chart, "spec>ports": []}))
+
+
 def test_a_selector_may_be_meant_for_pods_that_we_do_not_read(make: Make, accepted: Check) -> None:
     other = {
         "apiVersion": "apps/v1",

@@ -11,8 +11,9 @@ from gangform.documents.document import Document, Key, dig, sequence, text, whol
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import groups_behind, is_set, read_runs
 from gangform.rules.names import ingress_backends
-from gangform.rules.references import lost, missing, selector_of
+from gangform.rules.references import lost, missing
 from gangform.rules.rule import Context, Fault, joined, rule
+from gangform.rules.selectors import selector_of
 
 PORT = declare(
     "route-port-unknown",

@@ -121,6 +121,7 @@ MODULES: Final = (
     "metadata",
     "fields",
     "references",
+    "selectors",
     "pods",
     "probes",
     "endpoints",

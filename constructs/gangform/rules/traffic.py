@@ -27,8 +27,8 @@ from gangform.rules.joins import (
     surely,
     templates,
 )
-from gangform.rules.references import selector_of
 from gangform.rules.rule import Context, Fault, joined, rule
+from gangform.rules.selectors import selector_of
 
 WORKERS = declare(
     "service-selects-workers",
