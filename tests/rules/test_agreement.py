@@ -74,6 +74,9 @@ def test_a_volume_is_the_same_for_all_ranks(make: Make, refused: Check, accepted
     claims = [{"persistentVolumeClaim": {"claimName": name}} for name in ("a", "b")]
     apart = {**changes("L", claims[0]), **changes("W", claims[1])}
     refused("volumes-differ", "volumes[1].persistentVolumeClaim.claimName", make("set", apart))
+    host = "kubernetes.io/hostname"
+    pinned = {"L>spec>nodeSelector": {host: "a"}, "W>spec>nodeSelector": {host: "b"}}
+    accepted("volumes-differ", make("set", {**both, **pinned}))
     read_only = {"persistentVolumeClaim": {"claimName": "a", "readOnly": True}}
     maps = [{"configMap": {"name": name}} for name in ("leader", "worker")]
     accepted(

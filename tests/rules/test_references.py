@@ -36,7 +36,9 @@ def test_a_selector_may_be_meant_for_pods_elsewhere(
     of_ours = {"leaderworkerset.sigs.k8s.io/name": "r1", "app": "r1", "role": "leader"}
     refused(code, "spec.selector", make("set"), make("service", {"spec>selector": of_ours}))
     slip = {"app.kubernetes.io/name": "smal"}
-    refused(code, "~ small", make("deployment"), make("service", {"spec>selector": slip}))
+    refused(
+        code, "spec.selector ~ small", make("deployment"), make("service", {"spec>selector": slip})
+    )
     chart = {"app.kubernetes.io/part-of": "x", "app.kubernetes.io/name": "db"}
     accepted(code, make("deployment"), make("service", {"spec>selector": chart, "spec>ports": []}))
 

@@ -10,7 +10,15 @@ from gangform.apis.keys import GPU
 from gangform.apis.views import Documents
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import SETS, Run, over_groups, own_workers, read_runs, resources_of
+from gangform.rules.joins import (
+    SETS,
+    Run,
+    over_groups,
+    own_workers,
+    pinned_apart,
+    read_runs,
+    resources_of,
+)
 from gangform.rules.rule import Context, Fault, rule
 
 VARIABLES = declare(
@@ -36,7 +44,8 @@ _TALK: Final = ("NCCL_", "NVSHMEM_", "GLOO_", "UCX_", "RCCL_")
 _EACH_ITS_OWN: Final = ("DEBUG", "LOG", "INFO", "DUMP", "VERSION", "TOPO_FILE", "HOST", "TRACE")
 """In names of variables that ranks need not share."""
 _SHARED: Final = frozenset({"VLLM_ALL2ALL_BACKEND", "VLLM_PP_LAYER_PARTITION", "PYTHONHASHSEED"})
-_STORES: Final = ("hostPath", "persistentVolumeClaim", "nfs")
+_ON_NODE: Final = "hostPath"
+_STORES: Final = (_ON_NODE, "persistentVolumeClaim", "nfs")
 
 
 def _engines(documents: Documents, group: GroupView) -> tuple[Run, Run] | None:
@@ -144,6 +153,8 @@ def volumes_differ(group: GroupView, documents: Documents, context: Context) -> 
             continue
         other = led[name][1]
         for field, has, wants in _differences(other, volume):
+            if field[0] == _ON_NODE and pinned_apart(group):
+                continue
             yield Fault(
                 path=(*workers.path, "spec", "volumes", index, *field),
                 what=f"`{name}` has {field[-1]} {has} on the leader and {wants} on the workers",

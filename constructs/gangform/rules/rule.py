@@ -135,6 +135,7 @@ MODULES: Final = (
     "fabric",
     "roles",
     "traffic",
+    "service_ports",
     "routes",
     "network",
     "disruption",

@@ -141,7 +141,10 @@ def _meant(
     }
     for pod in sharing.values():
         wrong = [key for key in special if not pod.matches({key: special[key]})]
-        fixed = any(pod.labels.get(key) == value for key, value in special.items())
+        # A number is an index, which any set has.
+        fixed = any(
+            pod.labels.get(key) == value and not value.isdecimal() for key, value in special.items()
+        )
         if len(wrong) < 2 and (fixed or all(key in pod.labels for key in wrong)):
             yield pod
     for group in groups_behind(documents, list(sharing.values())):

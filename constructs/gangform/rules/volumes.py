@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from gangform.apis.forms import PodView
 from gangform.apis.keys import GPU
 from gangform.apis.views import Documents
-from gangform.documents.document import Manifest, dig, mapping, sequence, text
+from gangform.documents.document import Document, Manifest, dig, mapping, sequence, text
 from gangform.findings import Severity, declare
-from gangform.rules.joins import gpus, over_templates, resources_of, runs
+from gangform.rules.joins import gpus, groups_of, over_templates, resources_of, runs, templates
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 ON_DISK = declare(
@@ -63,11 +64,15 @@ def shared_memory_on_disk(pod: PodView, documents: Documents, context: Context) 
 
 
 @rule(UNBOUNDED, kinds=WORKLOADS)
-@over_templates
 def memory_volume_without_limit(
-    pod: PodView, documents: Documents, context: Context
+    subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A container that fills memory has a limit of it."""
+    """A container that fills memory has a limit of it; said once of an object."""
+    pods = (pod for group in groups_of(documents, subject) for pod in templates(group))
+    yield from islice((fault for pod in pods for fault in _unbounded(pod)), 1)
+
+
+def _unbounded(pod: PodView) -> Iterator[Fault]:
     volumes = _volumes(pod)
     for run in runs(pod):
         if GPU not in resources_of(run.container) or dig(pod.spec, "resources") is not None:
