@@ -124,7 +124,7 @@ def test_a_serving_leader_has_its_probes(make: Make, refused: Check, accepted: C
     asleep = {"L>C>command": ["sh", "-c", "sleep 36000"], "L>C>args": [], "L>C>readinessProbe": ...}
     accepted("readiness-probe-missing", make("set", asleep))
     words = ["vllm", "serve", "m", "--nnodes=2", "--node-rank=1"]
-    follower = {"spec>template>spec>containers>0>command": words}
+    follower: dict[str, Any] = {"spec>template>spec>containers>0>command": words}
     follower["spec>template>spec>containers>0>readinessProbe"] = ...
     accepted("readiness-probe-missing", make("deployment", follower))
 
