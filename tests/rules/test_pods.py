@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gangform.apis.views import Documents
+from gangform.documents.document import Document
+from gangform.rules.rule import Context
+
 Make = Callable[..., dict[str, Any]]
 Check = Callable[..., None]
 Objects = list[dict[str, Any]]
@@ -25,6 +29,19 @@ def test_a_template_is_a_pod_that_the_server_takes(
     refused("pod-would-be-refused", "volumeMounts[0].name", make("set", claimed))
     claimed["spec>leaderWorkerTemplate>volumeClaimTemplates"] = claims
     accepted("pod-would-be-refused", make("set", claimed))
+
+
+def test_what_is_only_begun_is_said_once(make: Make, registry: dict[str, Any]) -> None:
+    def found(manifest: dict[str, Any]) -> list[str]:
+        documents = Documents([Document(manifest=manifest, builder="")])
+        rule = registry["pod-would-be-refused"]
+        return [one.what for one in rule(documents.all[0], documents, Context())]
+
+    assert found(make("set", {"B>spec": {}})) == ["a pod has at least one container"]
+    probed = {"readinessProbe": {"periodSeconds": 5}, "name": "engine"}
+    assert found(make("set", {"B>spec>containers": [probed]})) == [
+        "container `engine` has no image"
+    ]
 
 
 def test_gpu_pods_request_memory_and_storage(make: Make, refused: Check, accepted: Check) -> None:

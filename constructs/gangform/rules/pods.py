@@ -15,7 +15,7 @@ from gangform.apis.pods import is_image, pull_policy
 from gangform.apis.refusals import pod_refusals, port_collisions
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Node, dig, mapping, sequence, text, whole
-from gangform.findings import Severity, declare
+from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
     asked,
     engine_of,
@@ -100,15 +100,29 @@ _ON_NODE: Final = frozenset({"configMap", "downwardAPI", "emptyDir", "projected"
 
 
 @rule(REFUSED, kinds=WORKLOADS)
-@over_templates
-def pod_would_be_refused(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
-    """Every template is a pod that the API server takes."""
-    claims = [
-        text(claim, "metadata", "name")
-        for claim in sequence(pod.document.manifest, *pod.path[:-1], "volumeClaimTemplates")
-    ]
-    for path, what, fix in pod_refusals(pod.spec, in_stateful_set=True, claims=claims):
-        yield Fault(path=(*pod.path, "spec", *path), what=what, fix=fix)
+def pod_would_be_refused(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Every template is a pod that the API server takes. What is only begun is said once of an object."""
+    begun = False
+    for pod in (pod for group in groups_of(documents, subject) for pod in templates(group)):
+        path: Path = (*pod.path, "spec")
+        named = sequence(pod.spec, "containers")
+        bare = next((n for n, each in enumerate(named) if not text(each, "image")), None)
+        claims = [
+            text(claim, "metadata", "name")
+            for claim in sequence(subject.manifest, *pod.path[:-1], "volumeClaimTemplates")
+        ]
+        found = pod_refusals(pod.spec, in_stateful_set=True, claims=claims)
+        if named and bare is None:
+            for inner, what, fix in found:
+                yield Fault(path=(*path, *inner), what=what, fix=fix)
+        elif not begun:
+            begun = True
+            wanted: Path = ("containers",) if bare is None else ("containers", bare, "image")
+            for inner, what, fix in found:
+                if inner == wanted:
+                    yield Fault(path=(*path, *inner), what=what, fix=fix)
 
 
 @rule(PORTS, kinds=WORKLOADS)

@@ -151,6 +151,7 @@ MODULES: Final = (
     "engine",
     "command_lines",
     "variables",
+    "repetitions",
     "releases",
     "interconnect",
     "agreement",
