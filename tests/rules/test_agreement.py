@@ -107,3 +107,11 @@ def test_every_rank_has_the_model(make: Make, refused: Check, accepted: Check) -
         make("set", {**changes("L", claim), "W>C>image": "with-model:1"}),
         make("set", hub),
     )
+
+
+def test_ranks_run_one_release(make: Make, refused: Check, accepted: Check) -> None:
+    other = make("set", {"W>C>image": "vllm/vllm-openai:v0.32.0"})
+    refused("ranks-of-other-releases", "containers[0].image ~ v0.33.0", other)
+    accepted("ranks-of-other-releases", make("set"))
+    accepted("ranks-of-other-releases", make("set", {"W>C>image": "vllm/worker:v0.32.0"}))
+    accepted("ranks-of-other-releases", make("set", {"W>C>image": "vllm/vllm-openai:${TAG}"}))

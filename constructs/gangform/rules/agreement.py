@@ -7,6 +7,7 @@ from typing import Final
 
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import GPU
+from gangform.apis.pods import is_image
 from gangform.apis.views import Documents
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
@@ -32,6 +33,12 @@ VOLUMES = declare(
     "Leader and workers have different volumes behind one name",
     Severity.DEGRADES,
     "cases h23",
+)
+IMAGES = declare(
+    "ranks-of-other-releases",
+    "Leader and workers run different releases of one image",
+    Severity.DEGRADES,
+    "engines §1.8",
 )
 MODEL = declare(
     "model-not-mounted",
@@ -68,6 +75,39 @@ def _holder(documents: Documents, pod: PodView) -> Run | None:
         if not run.init and GPU in resources_of(run.container)
     ]
     return holders[0] if len(holders) == 1 else None
+
+
+@rule(IMAGES, kinds=SETS)
+@over_groups
+def ranks_of_other_releases(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Ranks of one group run one image."""
+    workers = own_workers(group)
+    leader = None if workers is None else _holder(documents, group.leader)
+    worker = None if workers is None else _holder(documents, workers)
+    if leader is None or worker is None:
+        return
+    one, other = (text(run.container, "image") for run in (leader, worker))
+    if (
+        one != other
+        and is_image(one)
+        and is_image(other)
+        and _repository(one) == _repository(other)
+    ):
+        yield Fault(
+            path=(*worker.path, "image"),
+            what=f"the workers run {other}, and the leader {one}",
+            fix=f"write image: {one}",
+            seen={"leader": one, "workers": other},
+        )
+
+
+def _repository(image: str) -> str:
+    """An image without tag and digest."""
+    name = image.partition("@")[0]
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}{last.partition(':')[0]}"
 
 
 def _must_agree(name: str) -> bool:

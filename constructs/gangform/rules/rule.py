@@ -142,6 +142,7 @@ MODULES: Final = (
     "budgets",
     "allowances",
     "scaling",
+    "waking",
     "admission",
     "queues",
     "sharing",
