@@ -8,7 +8,7 @@ from typing import Final
 
 from gangform.apis.metrics import standing
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, mapping, sequence, text, whole
+from gangform.documents.document import Document, Manifest, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, declare
 from gangform.rules.rule import Context, Fault, rule
 
@@ -32,7 +32,7 @@ def _of_engine(query: str) -> bool:
     return bool(found) and known and not _ELSE.search(query)
 
 
-def _zero(spec: object) -> str:
+def _zero(spec: Manifest) -> str:
     """The field by which an autoscaler goes to zero; empty where it does not."""
     least = whole(spec, "minReplicaCount")
     if whole(spec, "idleReplicaCount") == 0:
