@@ -173,6 +173,8 @@ def test_a_file_that_is_a_patch_is_no_object(run: Run, write: Write, workload: s
     write("k/set.yaml", workload.format(name="r1"))
     kustomization.cache_clear()
     assert codes(run("k/set.yaml")) == [("object-is-part", "k/set.yaml:2")]
+    write("json.yaml", "# one\n- op: add\n  path: /spec\n  value: {}\n")
+    assert codes(run("json.yaml")) == [("object-is-part", "json.yaml:2")]
     bare = workload.format(name="r1").partition("    workerTemplate")[0]
     write("lws.patch.yaml", bare)
     assert ("object-is-part", "lws.patch.yaml:2") in codes(run("lws.patch.yaml"))

@@ -28,7 +28,9 @@ def test_a_selector_may_be_meant_for_pods_elsewhere(
     picker = make("deployment", {"spec>template>spec>containers": [{"name": "p", "image": "p:1"}]})
     pool = make("pool", {"spec>selector>matchLabels": {"app": "llama"}})
     accepted(code, picker, pool)
-    refused(code, "spec.selector.matchLabels", make("deployment"), pool)
+    accepted(code, make("deployment"), pool)
+    near = make("pool", {"spec>selector>matchLabels": {"app.kubernetes.io/name": "llama"}})
+    refused(code, "spec.selector.matchLabels", make("deployment"), near)
     gateway = make("service", {"spec>selector": {"gateway.networking.k8s.io/gateway-name": "in"}})
     accepted(code, make("set"), gateway)
     leader = {"leaderworkerset.sigs.k8s.io/worker-index": "0", "app": "other"}
@@ -75,6 +77,10 @@ def test_a_name_leads_to_an_object(
     refused("reference-unresolved", "spec.topologyName", make("topology"), flavor)
     target = make("scaler", {"spec>scaleTargetRef>name": "r2"})
     refused("reference-unresolved", "spec.scaleTargetRef.name", make("set"), target)
+    sets = [make("set", {"metadata>name": name}) for name in ("llama", "qwen-large")]
+    accepted("reference-unresolved", *sets, target)
+    slip = make("scaler", {"spec>scaleTargetRef>name": "qwen-larg"})
+    refused("reference-unresolved", "spec.scaleTargetRef.name ~ qwen-large", *sets, slip)
     version = make("scaler", {"spec>scaleTargetRef>apiVersion": "apps/v1"})
     refused("reference-unresolved", "spec.scaleTargetRef.name ~ apiVersion", make("set"), version)
     accepted("reference-unresolved", *queue, make("set"), make("scaler"), complete=True)

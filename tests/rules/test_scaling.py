@@ -53,6 +53,11 @@ def test_replicas_have_one_owner(make: Make, refused: Check, accepted: Check) ->
         refused("replicas-owned-by-autoscaler", at, make("set"), make(name))
         accepted("replicas-owned-by-autoscaler", make("set", {"spec>replicas": ...}), make(name))
     accepted("replicas-owned-by-autoscaler", make("set"))
+    plain = make("deployment", {"spec>template>spec>containers>0>resources": {}})
+    ref = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "small"}
+    scaler = make("scaler", {"spec>scaleTargetRef": ref})
+    accepted("replicas-owned-by-autoscaler", plain, scaler)
+    refused("replicas-owned-by-autoscaler", "spec.replicas", make("deployment"), scaler)
 
 
 def quota(make: Make, gpus: int) -> dict[str, Any]:

@@ -49,7 +49,12 @@ MAY_BE_CHANGED: Final = frozenset(
         *("node-rank-missing", "object-malformed", "pod-group-unresolved", "pod-would-be-refused"),
         *("probe-port-unnamed", "program-not-in-image", "queue-unresolved"),
         *("readiness-probe-missing", "reference-unresolved", "replicas-owned-by-autoscaler"),
-        *("scale-target-twice", "selector-matches-nothing", "service-links-on"),
+        *(
+            "scale-bounds-refused",
+            "scale-target-twice",
+            "selector-matches-nothing",
+            "service-links-on",
+        ),
         *("service-links-shadow-engine", "service-name-collides", "service-port-dead"),
         *("service-port-unserved", "shared-memory-missing", "sidecar-upstream-unserved"),
         *("startup-probe-missing", "unsubstituted-placeholder", "variable-undefined"),

@@ -37,6 +37,8 @@ _TEMPLATE = re.compile(r"\{\{|\{%")
 _KEYS = re.compile(r"""(?m)^[ \t]*(?:-[ \t]+)?["']?(?:apiVersion|kind)["']?[ \t]*:""")
 _BUILD = ("Component", "Kustomization")
 _PATCH = "patch"
+_OPERATIONS = re.compile(r"(?:\s*#.*\n|\s*\n|---\n)*\s*-\s+(?:op|path|value):")
+"""How a JSON patch begins."""
 _BUILD_GROUP = "kustomize."
 """What kustomize reads and no server does."""
 _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -88,7 +90,10 @@ def read(text: Text) -> Content:
     remarks: list[Fault] = []
     others = 0
     for source in read_manifests(decoded, text.file):
-        if source.findings:
+        if source.findings and _OPERATIONS.match(decoded):
+            others += 1
+            remarks.append(_part(source, text.file))
+        elif source.findings:
             faults += [Fault(one, _span(one, text.file)) for one in source.findings]
         elif _is_object(source.manifest) and _is_part(source.manifest, text):
             others += 1
@@ -178,7 +183,7 @@ def _part(source: SourceDocument, file: str) -> Fault:
     finding = Finding(
         code=PART,
         at=InputPath(()),
-        what=f"{kind} {name} is a part to be merged into an object, such as a patch",
+        what=f"{f'{kind} {name}' if kind else 'the document'} is a part to be merged into an object, such as a patch",
         fix="lint what it is merged into: `kustomize build FOLDER | gangform lint -`",
     )
     span = source.places.key(("kind",))

@@ -138,11 +138,13 @@ def gang_counts_other_pods(
 def gang_without_resources(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A PodGroup says what the whole gang takes."""
+    """A PodGroup of pods that stand here says what the whole gang takes."""
     if subject.key.group != _GROUP or mapping(subject.manifest, "spec", "minResources"):
         return
     sets = _members(documents).get(subject.key, [])
-    wants = group_requests(documents, sets[0]) if sets else {}
+    if not sets:
+        return
+    wants = group_requests(documents, sets[0])
     listed = ", ".join(f"{name}: {shown(value)}" for name, value in sorted(wants.items()) if value)
     yield Fault(
         path=("spec", "minResources"),

@@ -114,6 +114,8 @@ def pod_would_be_refused(
             for claim in sequence(subject.manifest, *pod.path[:-1], "volumeClaimTemplates")
         ]
         found = pod_refusals(pod.spec, in_stateful_set=True, claims=claims)
+        if dig(subject.manifest, *pod.path) is None:
+            continue  # That a whole template is absent is said of the object.
         if named and bare is None:
             for inner, what, fix in found:
                 yield Fault(path=(*path, *inner), what=what, fix=fix)

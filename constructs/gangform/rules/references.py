@@ -56,6 +56,8 @@ _NO_SCALE: Final = frozenset(
     {"ConfigMap", "CronJob", "DaemonSet", "Job", "Pod", "PodGroup", "Secret", "Service"}
 )
 """Core kinds and gangs, none of which has replicas behind a scale subresource."""
+_NEAR: Final = 0.75
+"""How much of two names is the same where one is a slip of the other."""
 _LOOKED_AT, _HEAD = 100, 4
 """How many candidates for a near miss are compared, and how many first letters they share."""
 
@@ -112,6 +114,16 @@ def lost(documents: Documents, key: Key, path: Path) -> Fault:
     )
 
 
+def _meant(documents: Documents, key: Key) -> bool:
+    """Whether a workload that is named surely is one of those here: another may stand elsewhere."""
+    names = set(_made(documents).get((key.kind, key.namespace), []))
+    if form_of(key.kind) is None or key.name in names or len(names) == 1:
+        return True
+    from difflib import get_close_matches
+
+    return bool(get_close_matches(key.name, sorted(names)[:_LOOKED_AT], n=1, cutoff=_NEAR))
+
+
 # ── names ────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -123,7 +135,7 @@ def reference_unresolved(
     if subject.kind in OFTEN_ELSEWHERE and not context.complete:
         return
     for path, key in NAMES[subject.kind](subject):
-        if missing(documents, context, key):
+        if missing(documents, context, key) and (context.complete or _meant(documents, key)):
             yield lost(documents, key, path)
 
 

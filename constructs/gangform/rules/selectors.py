@@ -161,7 +161,9 @@ def _only(
     pods = [pod for space in spaces for pod in documents.pods(space, {})][:_LOOKED_AT]
     serving = [pod for pod in pods if gpus(documents, pod) or engine_of(documents, pod)]
     if subject.kind in _OF_ENGINES and len({id(pod.document) for pod in serving}) == 1:
-        yield serving[0]
+        names = sorted((subject.key.name, serving[0].document.key.name), key=len)
+        if any(key in serving[0].labels for key in labels) or names[1].startswith(names[0]):
+            yield serving[0]
     elif subject.kind == "Service" and len(labels) == 1:
         ((key, value),) = labels.items()
         for pod in pods:

@@ -23,6 +23,8 @@ _SERIES: Final = re.compile(r"\b(vllm|sglang)[:_](\w+)")
 _ELSE: Final = re.compile(r"\bor\b(?!\s*(?:on\s*\(\s*\)\s*)?vector)", re.IGNORECASE)
 """In a query: another series that may have a value where the first has none."""
 _KEDA: Final = "ScaledObject"
+_PROMETHEUS: Final = "prometheus"
+"""What reads stored series; other triggers may know of requests themselves."""
 
 
 def _of_engine(query: str) -> bool:
@@ -48,7 +50,10 @@ def scale_to_zero_never_wakes(
     spec = mapping(subject.manifest, "spec")
     if subject.kind == _KEDA:
         field = _zero(spec)
-        asked = [text(each, "metadata", "query") for each in sequence(spec, "triggers")]
+        asked = [
+            text(each, "metadata", "query") if text(each, "type") == _PROMETHEUS else ""
+            for each in sequence(spec, "triggers")
+        ]
     else:
         field = "minReplicas" if whole(spec, "minReplicas") == 0 else ""
         asked = [
