@@ -75,7 +75,7 @@ _CHANGES: Final = (
     "replicas",
     "transformers",
 )
-_NEAR: Final = 0.8
+_NEAR: Final = 0.75
 """How much of two names is the same where one was meant by the other."""
 _REMOTE: Final = ("://", "?ref=", "git@", "github.com/", ".git")
 
@@ -172,13 +172,14 @@ def unfinished(found: Iterable[Kustomization]) -> frozenset[Path]:
     return frozenset(changed)
 
 
-def unbuilt(one: Kustomization) -> tuple[Finding, Span]:
-    """What is said where the files of a kustomization that changes them were judged."""
+def unbuilt(one: Kustomization, more: int) -> tuple[Finding, Span]:
+    """What is said, once, where files were judged that a kustomization, and `more` others, change."""
     folder = one.file.rpartition("/")[0] or "."
     finding = Finding(
         code=UNBUILT,
         at=InputPath(()),
-        what=f"`{one.changes}` changes the objects that were judged as they stand in the files",
+        what=f"`{one.changes}` changes the objects that were judged as they stand in the files"
+        + (f", and {more} more kustomizations change others" if more else ""),
         fix=f"lint what comes out of it: `kustomize build {folder} | gangform lint -`",
     )
     return finding, Span(one.file, 1, 1)

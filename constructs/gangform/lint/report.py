@@ -16,7 +16,7 @@ from gangform.documents.places import Span
 from gangform.findings import Finding
 from gangform.lint.given import Beside, context_of, near
 from gangform.lint.known import Known
-from gangform.lint.kustomizations import MAY_BE_CHANGED, unbuilt, unfinished
+from gangform.lint.kustomizations import MAY_BE_CHANGED, Kustomization, unbuilt, unfinished
 from gangform.lint.objects import Content, Fault, Object, chart, named_path, read
 from gangform.lint.sets import documents, sets
 from gangform.lint.sources import Found
@@ -95,10 +95,16 @@ def lint(found: Found, given: Beside) -> Report:
 def _of_kustomizations(found: Found, contents: Sequence[Content]) -> Iterator[Fault]:
     files = {Path(content.text.file).resolve() for content in contents if content.objects}
     judged = files | {file.parent for file in files}
+    unsaid: list[Kustomization] = []
+    below = {path for each in found.kustomizations for path in each.resources}
     for each in found.kustomizations:
         yield from (Fault(*fault) for fault in each.faults)
-        if each.changes and not judged.isdisjoint(unfinished([each])):
-            yield Fault(*unbuilt(each))
+        # Of those that somebody builds: what they take in is built with them.
+        built = Path(each.file).resolve().parent not in below
+        if built and each.changes and not judged.isdisjoint(unfinished([each])):
+            unsaid.append(each)
+    if unsaid:
+        yield Fault(*unbuilt(unsaid[0], len(unsaid) - 1))
 
 
 def _finished(located: Iterable[Located], changed: frozenset[Path]) -> Iterator[Located]:
