@@ -166,7 +166,7 @@ def test_something_else_brings_a_set_back(make: Make, refused: Check, accepted: 
     for least in (0, ...):
         refused(code, "spec.minReplicaCount", make("keda", {"spec>minReplicaCount": least}))
     refused(code, "spec.idleReplicaCount", make("keda", {"spec>idleReplicaCount": 0}))
-    accepted(code, make("keda"))
+    accepted(code, make("keda"), make("keda", {"spec>minReplicaCount": ..., "spec>minReplicas": 1}))
     for triggers in ([own, gateway], [gateway], []):
         accepted(code, make("keda", {"spec>minReplicaCount": 0, "spec>triggers": triggers}))
     router = {"type": "prometheus", "metadata": {"query": "vllm:num_incoming_requests_total"}}

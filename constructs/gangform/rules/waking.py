@@ -39,6 +39,8 @@ def _of_engine(query: str) -> bool:
 def _zero(spec: Manifest) -> str:
     """The field by which an autoscaler goes to zero; empty where it does not."""
     least = whole(spec, "minReplicaCount")
+    if "minReplicas" in spec:
+        return ""  # Meant for a minimum, in the words of another kind: said by `scaling`.
     if whole(spec, "idleReplicaCount") == 0:
         return "idleReplicaCount"
     return "minReplicaCount" if not least else ""
