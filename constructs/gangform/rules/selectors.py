@@ -14,7 +14,15 @@ from gangform.apis.keys import APP_INSTANCE, APP_PART_OF, APP_VERSION, MANAGED_B
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Node, dig, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import engine_of, gpus, groups_behind, labels_of, match_labels, read_runs
+from gangform.rules.joins import (
+    engine_of,
+    gpus,
+    groups_behind,
+    is_set,
+    labels_of,
+    match_labels,
+    read_runs,
+)
 from gangform.rules.rule import Context, Fault, joined, rule
 
 SELECTOR_EMPTY = declare(
@@ -149,6 +157,9 @@ def _meant(
             yield pod
     for group in groups_behind(documents, list(sharing.values())):
         if labels.items() >= group.selectors.pods.items():
+            yield group.leader
+    for group in documents.groups():
+        if is_set(group) and group.namespace in spaces and group.name in special.values():
             yield group.leader
     if not sharing:
         yield from _only(documents, subject, spaces, special)
