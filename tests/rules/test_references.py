@@ -122,3 +122,14 @@ def test_what_a_pod_cannot_start_without_exists(
         make("set", {"L>spec>volumes": [claim]}),
         complete=True,
     )
+
+
+def test_a_pool_may_be_for_pods_of_another_file(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    labels = "spec>selector>matchLabels"
+    other = make("pool", {labels: {"app": "other"}})
+    accepted("selector-matches-nothing", make("set"), other)
+    refused("selector-matches-nothing", "matchLabels", make("set"), other, complete=True)
+    half = make("pool", {labels: {"leaderworkerset.sigs.k8s.io/name": "r1", "role": "leader"}})
+    refused("selector-matches-nothing", "matchLabels", make("set"), half)

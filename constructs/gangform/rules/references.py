@@ -68,6 +68,8 @@ _NO_SCALE: Final = frozenset(
     {"ConfigMap", "CronJob", "DaemonSet", "Job", "Pod", "PodGroup", "Secret", "Service"}
 )
 """Core kinds and gangs, none of which has replicas behind a scale subresource."""
+_MEANT_ELSEWHERE: Final = frozenset({"InferencePool"})
+"""Kinds that are installed beside their picker, apart from the pods that they select."""
 _WHOLE: Final = frozenset({"PodDisruptionBudget", "NetworkPolicy"})
 """Kinds whose selectors mean every pod of a set; the others mean those that serve."""
 
@@ -207,6 +209,10 @@ def selector_matches_nothing(
     if not pods and not context.complete:
         return
     if any(documents.pods(space, labels) for space in spaces):
+        return
+    # What it is for often stands in another file; here only where half of it fits.
+    half = any(labels.items() & pod.labels.items() for pod in pods)
+    if subject.kind in _MEANT_ELSEWHERE and not context.complete and not half:
         return
     near = max(
         pods,

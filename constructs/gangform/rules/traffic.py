@@ -9,8 +9,9 @@ from typing import Final
 
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import CORE
+from gangform.apis.structure import unrendered
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, Key, dig, sequence, text, whole
+from gangform.documents.document import Document, Key, Node, dig, sequence, text, whole
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
     SETS,
@@ -26,6 +27,7 @@ from gangform.rules.joins import (
     surely,
     templates,
 )
+from gangform.rules.ports import opened_ports
 from gangform.rules.references import selector_of
 from gangform.rules.rule import Context, Fault, joined, rule
 
@@ -213,38 +215,38 @@ def service_name_collides(
 def service_port_unserved(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """Each port of a Service leads to one that a selected pod opens."""
+    """Each port of a Service leads to one that a selected pod opens, as far as that is certain."""
     pods = _selected(subject, documents)
     if not pods or owned(subject) or _headless(subject):
         return
-    names: set[str] = set()
-    numbers: set[int] = set()
-    for pod in pods:
-        for run in read_runs(documents, pod):
-            if run.reading is not None and run.reading.serves_http:
-                numbers.add(run.reading.port)
-            for port in sequence(run.container, "ports"):
-                names.add(text(port, "name"))
-                numbers.add(whole(port, "containerPort") or 0)
-    known = sorted(numbers - {0})
-    for index, port in enumerate(sequence(subject.manifest, "spec", "ports")):
+    opened = opened_ports(documents, pods)
+    targets = [_target(port) for port in sequence(subject.manifest, "spec", "ports")]
+    serves = any(number in opened.served for _, number in targets)
+    for index, (name, number) in enumerate(targets):
         path: Path = ("spec", "ports", index)
-        target = dig(port, "targetPort")
-        number = whole(port, "targetPort") or 0
-        name = text(port, "targetPort")
-        if name.isdecimal() and len(name) < _DIGITS:
-            name, number = "", int(name)
-        if target is None:
-            number = whole(port, "port") or 0
-        missing = name not in names if name else bool(known) and number not in numbers
+        # Another port beside the one that serves may be that of a side channel, which nobody has to declare.
+        missing = name not in opened.names if name else not serves and opened.lacks(number)
+        missing = missing and not unrendered(name)
         if missing:
+            known = sorted(opened.numbers)
+            written = dig(subject.manifest, *path, "targetPort") is not None
             yield Fault(
-                path=path if target is None else (*path, "targetPort"),
+                path=(*path, "targetPort") if written else path,
                 what=f"no selected pod opens port {name or number}; they open "
                 + (", ".join(map(str, known)) or "none"),
                 fix=f"write targetPort: {known[0]}" if known else "declare the port in the pods",
                 seen={"port": name or str(number)},
             )
+
+
+def _target(port: Node) -> tuple[str, int]:
+    """The name or else the number that a port of a Service leads to."""
+    name = text(port, "targetPort")
+    if name.isdecimal() and len(name) < _DIGITS:
+        return "", int(name)
+    if dig(port, "targetPort") is None:
+        return "", whole(port, "port") or 0
+    return name, whole(port, "targetPort") or 0
 
 
 @rule(UNREADY, kinds=("Service",))
