@@ -14,7 +14,8 @@ import pytest
 from tests import matrix
 from tests.invariants import INVARIANTS, Object, World
 
-from gangform.admission.admission import BACKENDS, Demand, Policy, Stamp
+from gangform.admission.admission import BACKENDS, Demand, Policy, Recognised, Stamp
+from gangform.apis.forms import GroupView
 from gangform.documents.document import Manifest
 from gangform.engines.engine import (
     ENGINES,
@@ -26,6 +27,7 @@ from gangform.engines.engine import (
     Port,
     Probe,
     Process,
+    Translation,
 )
 from gangform.findings import Code, Finding, InputError, InputPath, Prerequisite, Severity
 from gangform.inputs.cluster import Cluster, Fleet
@@ -96,6 +98,9 @@ class Toy:
     def read(self, container: Manifest) -> EngineReading | None:
         return None
 
+    def translate(self, container: Manifest) -> Translation | None:
+        return None
+
 
 def replace_failures(asked: Probe, budget: Seconds) -> Probe:
     """The same probe for as long as a start may take."""
@@ -141,6 +146,9 @@ class Turnstile:
             prerequisites=(Prerequisite(what="a turnstile", check="look", without="chaos"),),
             remarks=("it turns one way",),
         )
+
+    def recognise(self, group: GroupView) -> Recognised | None:
+        return None
 
     def foundation(
         self, demands: Sequence[Demand], cluster: Cluster, *, defaults: Defaults

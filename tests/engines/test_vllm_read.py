@@ -13,13 +13,19 @@ from gangform.engines.engine import EngineReading
 from gangform.engines.vllm import Vllm
 
 
-def read(command: list[Any] | None = None, args: list[Any] | None = None, **more: Any) -> Any:
+def whole(command: list[Any] | None = None, args: list[Any] | None = None, **more: Any) -> Any:
     container: dict[str, Any] = {"name": "c", **more}
     if command is not None:
         container["command"] = command
     if args is not None:
         container["args"] = args
     return Vllm().read(container)
+
+
+def read(command: list[Any] | None = None, args: list[Any] | None = None, **more: Any) -> Any:
+    """What most tests ask for: whether it serves, where, and over how many GPUs and nodes."""
+    found = whole(command, args, **more)
+    return found and EngineReading(*found[:7])
 
 
 def reading(**more: Any) -> EngineReading:
@@ -31,7 +37,6 @@ def reading(**more: Any) -> EngineReading:
         "nodes": None,
         "rank": None,
         "all_ranks": more.get("nodes") is not None,
-        "absent_paths": frozenset({"/health/ready"}),
     }
     return EngineReading(**{**plain, **more})
 
@@ -48,6 +53,11 @@ def reading(**more: Any) -> EngineReading:
         (["sh", "-c", "vllm serve m"], None),
         (["/bin/bash", "-ec"], ["exec vllm serve m"]),
         (["bash", "-c"], ["A=1 exec vllm serve \\\n  m\n"]),
+        (["sh", "-c", "ray start --head; vllm serve m"], None),
+        (["sh", "-c", "sleep 1 && vllm serve m"], None),
+        (["sh", "-c", "vllm serve m 2>&1 | tee log"], None),
+        (["sh", "-c", "vllm serve m\nsleep 1"], None),
+        (["sh", "-c", "vllm serve $MODEL # the model"], None),
     ],
 )
 def test_ways_to_start_it(command: list[str], args: list[str] | None) -> None:
@@ -64,10 +74,12 @@ def test_ways_to_start_it(command: list[str], args: list[str] | None) -> None:
         (["python", "server.py"], None),
         (["python", "-m", "http.server"], None),
         (["python", "run.py", "-m", "vllm.entrypoints.openai.api_server"], None),
-        (["sh", "-c", "ray start --head; vllm serve m"], None),
-        (["sh", "-c", "sleep 1 && vllm serve m"], None),
-        (["sh", "-c", "vllm serve m | tee log"], None),
-        (["sh", "-c", "vllm serve m\nsleep 1"], None),
+        (["sh", "-c", "ray start --head"], None),
+        (["sh", "-c", "vllm serve a & vllm serve b"], None),
+        (["sh", "-c", "if true; then vllm serve m; fi"], None),
+        (["sh", "-c", "[ $A ] && exec vllm serve m\nvllm serve m --headless"], None),
+        (["sh", "-c", "vllm serve m $EXTRA_ARGS"], None),
+        (["sh", "-c", "vllm serve m --headless $EXTRA_ARGS"], None),
         (["sh", "-c", "vllm serve $(cat name)"], None),
         (["sh", "-c", "vllm serve `cat name`"], None),
         (["sh", "-c", 'vllm serve "$@"'], None),
@@ -134,3 +146,45 @@ def test_no_container_raises(container: Manifest) -> None:
 @given(st.text(alphabet="vlm sere-$(){}'\"\\;&|`\n=#x", max_size=40))
 def test_no_script_raises(script: str) -> None:
     read(["sh", "-c", script])
+
+
+def test_a_wide_script_as_guides_write_it() -> None:
+    script = """
+    # Left over from a crash
+    find /dev/shm -type f -delete
+    FIRST=$(( ${LWS_WORKER_INDEX:-0} * LOCAL ))
+    exec vllm serve org/m-120b --port 8200 \\
+      --data-parallel-multi-port-external-lb --data-parallel-supervisor-port=8208 \\
+      --tensor-parallel-size $TP --data-parallel-size $((LWS_GROUP_SIZE * LOCAL)) \\
+      --data-parallel-size-local $LOCAL --data-parallel-address ${LWS_LEADER_ADDRESS} \\
+      --data-parallel-start-rank $FIRST \\
+      --kv_transfer_config '{"kv_connector":"NixlConnector",
+                             "kv_role":"kv_both"}' \\
+      --kv-cache-memory-bytes=${BYTES-}
+    """
+    env = [{"name": "LOCAL", "value": "8"}, {"name": "TP", "value": "1"}]
+    found = whole(["/bin/bash", "-c"], [script], env=env)
+    assert (found.port, found.local, found.pods, found.gpus) == (8200, 8, None, None)
+    assert (found.rank, found.address) == ("$(FIRST)", "$(LWS_LEADER_ADDRESS)")
+    assert found.model == "org/m-120b" and found.serves_http and not found.refused
+    assert "/readyz" not in found.absent_paths
+    assert found.side_channel.value == "localhost" and not found.side_channel.written
+
+
+def test_what_else_a_reading_holds() -> None:
+    found = whole(
+        [
+            "vllm",
+            "serve",
+            "m",
+            "-tp=8",
+            "--nnodes=2",
+            "--shutdown-timeout=45",
+            "--disable-log-stats",
+        ],
+        env=[{"name": "VLLM_ENGINE_READY_TIMEOUT_S", "value": "3600"}],
+    )
+    assert found.start_limit == ("VLLM_ENGINE_READY_TIMEOUT_S", 3600, 600)
+    assert (found.tensor, found.drain, found.floor[0]) == (8, 45, (0, 13, 0))
+    assert found.metrics_off is not None and found.metrics_served
+    assert whole(["vllm", "serve", "m", "--omni"]).gpus is None

@@ -10,6 +10,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Protocol, cast
 
+from gangform.apis.forms import GroupView
 from gangform.documents.document import Manifest
 from gangform.findings import Finding, Path, Prerequisite
 from gangform.inputs.cluster import Cluster
@@ -124,6 +125,14 @@ class Stamp(NamedTuple):
     """What the backend does not promise, in words for the plan."""
 
 
+class Recognised(NamedTuple):
+    """How a foreign set is admitted, in the words of a serving's inputs."""
+
+    queue: str | None = None
+    priority_class: str | None = None
+    placement: Placement | None = None
+
+
 class Admission(Protocol):
     """Who decides whether a group may start. Stateless."""
 
@@ -143,6 +152,10 @@ class Admission(Protocol):
 
     def stamp(self, demand: Demand, cluster: Cluster) -> Stamp:
         """Labels, annotations, scheduler and own objects. Total: no refusal here."""
+        ...
+
+    def recognise(self, group: GroupView) -> Recognised | None:
+        """How a set that somebody else wrote is admitted; `None`: not by this backend."""
         ...
 
     def foundation(
@@ -168,6 +181,14 @@ BACKENDS: dict[str, str] = {
     "none": "gangform.admission.none:Nobody",
 }
 """Backends by name, imported on use."""
+
+
+def recognised(group: GroupView) -> tuple[str, Recognised]:
+    """Which backend admits a set that somebody else wrote, and how: the first that knows its marks."""
+    for name in BACKENDS:
+        if (found := backend(name).recognise(group)) is not None:
+            return name, found
+    raise LookupError("the last backend takes every set")
 
 
 def backend(name: str) -> Admission:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from gangform.admission.admission import Demand, Policy, Stamp
+from gangform.admission.admission import Demand, Placement, Policy, Recognised, Stamp
 from gangform.admission.checks import level_faults, queue_faults
 from gangform.admission.kueue_objects import flavor_labels, foundation, has_group
 from gangform.admission.kueue_prerequisites import own_prerequisites, shared_prerequisites
 from gangform.admission.kueue_quota import quota_faults
 from gangform.apis import kueue as api
-from gangform.documents.document import Manifest
+from gangform.apis.forms import GroupView
+from gangform.documents.document import Manifest, mapping, text
 from gangform.findings import Finding, InputPath, Path, Prerequisite, Severity, declare
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults
@@ -132,6 +133,20 @@ class Kueue:
             prerequisites=tuple(own_prerequisites(demand, cluster)),
             remarks=(ONE_BY_ONE, NOT_BUDGETED),
         )
+
+    def recognise(self, group: GroupView) -> Recognised | None:
+        """A set with the label of a LocalQueue on its own metadata."""
+        labels = mapping(group.document.manifest, *group.own, "labels")
+        queue = text(labels, api.QUEUE_NAME)
+        if not queue:
+            return None
+        annotations = group.leader.annotations
+        required = annotations.get(api.REQUIRED_TOPOLOGY)
+        preferred = annotations.get(api.PREFERRED_TOPOLOGY)
+        placement = Placement(required, "required") if required else None
+        if placement is None and preferred:
+            placement = Placement(preferred, "preferred")
+        return Recognised(queue, text(labels, api.PRIORITY_CLASS) or None, placement)
 
     def foundation(
         self, demands: Sequence[Demand], cluster: Cluster, *, defaults: Defaults

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from gangform.admission.admission import Demand, Policy, Stamp
+from gangform.admission.admission import Demand, Placement, Policy, Recognised, Stamp
 from gangform.admission.checks import level_faults
 from gangform.apis import leaderworkerset as lws
-from gangform.documents.document import Manifest
+from gangform.apis.forms import GroupView
+from gangform.documents.document import Manifest, mapping, text
 from gangform.findings import Finding, Prerequisite
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults
@@ -70,6 +71,12 @@ class Nobody:
             owner_annotations={lws.EXCLUSIVE_TOPOLOGY: placement.level},
             remarks=(*remarks, EXCLUSIVE.format(level=placement.level)),
         )
+
+    def recognise(self, group: GroupView) -> Recognised | None:
+        """Every set that no other backend admits, with the domain that it asks for alone."""
+        owner = mapping(group.document.manifest, *group.own, "annotations")
+        level = text(owner, lws.EXCLUSIVE_TOPOLOGY)
+        return Recognised(placement=Placement(level, "required") if level else None)
 
     def foundation(
         self, demands: Sequence[Demand], cluster: Cluster, *, defaults: Defaults

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from gangform.admission.admission import Demand, Policy, Stamp, lws_makes_groups
+from gangform.admission.admission import Demand, Policy, Recognised, Stamp, lws_makes_groups
 from gangform.admission.checks import level_faults, queue_faults
 from gangform.admission.volcano_objects import (
     foundation,
@@ -26,7 +26,8 @@ from gangform.admission.volcano_objects import (
 from gangform.apis import core
 from gangform.apis import leaderworkerset as lws
 from gangform.apis import volcano as api
-from gangform.documents.document import Manifest, Node
+from gangform.apis.forms import GroupView
+from gangform.documents.document import Manifest, Node, text
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults
@@ -136,6 +137,13 @@ class VolcanoPodGroup:
             objects=(_pod_group(demand, cluster),),
             remarks=tuple(_remarks(demand, cluster)),
         )
+
+    def recognise(self, group: GroupView) -> Recognised | None:
+        """A set that Volcano schedules and whose pods name their PodGroup."""
+        spec, named = group.leader.spec, group.leader.annotations
+        if text(spec, "schedulerName") != api.SCHEDULER or api.GROUP_NAME not in named:
+            return None
+        return Recognised(named.get(api.QUEUE_NAME))
 
     def foundation(
         self, demands: Sequence[Demand], cluster: Cluster, *, defaults: Defaults

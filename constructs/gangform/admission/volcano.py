@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from gangform.admission.admission import Demand, Policy, Stamp, lws_makes_groups
+from gangform.admission.admission import Demand, Policy, Recognised, Stamp, lws_makes_groups
 from gangform.admission.checks import level_faults, queue_faults
 from gangform.admission.volcano_objects import (
     foundation,
@@ -21,7 +21,8 @@ from gangform.admission.volcano_objects import (
 )
 from gangform.apis import leaderworkerset as lws
 from gangform.apis import volcano as api
-from gangform.documents.document import Manifest
+from gangform.apis.forms import GroupView
+from gangform.documents.document import Manifest, mapping, text
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults
@@ -120,6 +121,14 @@ class Volcano:
             scheduler=api.SCHEDULER,
             remarks=tuple(_remarks(demand)) if demand.size > 1 else (),
         )
+
+    def recognise(self, group: GroupView) -> Recognised | None:
+        """A set that Volcano schedules and whose pods name no PodGroup: LWS's provider makes it."""
+        spec, named = group.leader.spec, group.leader.annotations
+        if text(spec, "schedulerName") != api.SCHEDULER or api.GROUP_NAME in named:
+            return None
+        owner = mapping(group.document.manifest, *group.own, "annotations")
+        return Recognised(text(owner, api.QUEUE_NAME) or named.get(api.QUEUE_NAME))
 
     def foundation(
         self, demands: Sequence[Demand], cluster: Cluster, *, defaults: Defaults

@@ -48,6 +48,9 @@ COMPUTE_DOMAIN_GROUP = "resource.nvidia.com"
 COMPUTE_DOMAINS = "computedomains.resource.nvidia.com"
 """Name of the CustomResourceDefinition of NVIDIA's DRA driver that joins nodes over NVLink (`volcano §9`)."""
 
+KUBECTL = "kubectl.kubernetes.io/"
+"""Prefix of the annotations that kubectl leaves."""
+
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 COMPARE_OPTIONS = "argocd.argoproj.io/compare-options"

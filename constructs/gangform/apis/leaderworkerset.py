@@ -18,6 +18,8 @@ GROUP = "leaderworkerset.x-k8s.io"
 KIND = "LeaderWorkerSet"
 DEFINITION = f"leaderworkersets.{GROUP}"
 """Name of the CustomResourceDefinition."""
+CONFIGURATION = "config.lws.x-k8s.io/"
+"""Group of the controller's own configuration, as it stands in its ConfigMap (`volcano §7`)."""
 
 PREFIX = "leaderworkerset.sigs.k8s.io/"
 NAME = PREFIX + "name"

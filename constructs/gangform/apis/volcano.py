@@ -5,7 +5,6 @@ Sources: `volcano §1–§3, §5` (code at v1.15.1) and `lab E8` (seen at 1.15.1
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 
@@ -70,7 +69,9 @@ def hyper_node_name(*values: str) -> str:
     told_apart = slug == plain and (len(values) == 1 or not any("-" in value for value in values))
     if told_apart and len(slug) <= NAME_LIMIT:
         return slug
-    mark = hashlib.sha256("\0".join(values).encode()).hexdigest()[:8]
+    from hashlib import sha256
+
+    mark = sha256("\0".join(values).encode()).hexdigest()[:8]
     short = slug[: NAME_LIMIT - len(mark) - 1].strip("-")
     return f"{short}-{mark}" if short else f"domain-{mark}"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from gangform.cli.files import read_stream, write_text
 from gangform.cli.findings import refused
 from gangform.cli.selection import usage
 from gangform.cli.table import Block, as_markdown, as_text, structured
@@ -28,6 +28,8 @@ def init(arguments: Namespace) -> int:
         raise UsageError(
             f"{target} exists and is left as it is; `--force` replaces it, `-f FILE` writes another"
         )
+    if arguments.source is not None:
+        return _adopt(arguments, target)
     for option, folder in (("model", "models"), ("hardware", "hardware")):
         if getattr(arguments, option) is None:
             raise UsageError(f"`--{option} NAME` is missing; the {folder} are {_names(folder)}")
@@ -37,13 +39,45 @@ def init(arguments: Namespace) -> int:
         raise UsageError(usage(error)) from None
     if not target.parent.is_dir():
         raise EnvironmentFault(f"{target}: there is no folder {target.parent}; make it first")
-    _write(target, text, force=arguments.force)
+    write_text(target, text, force=arguments.force)
     option = "" if target.name == "gangform.yaml" else f" -f {target}"
     say(
         f"wrote {target}\n"
         "next:\n"
         f"  gangform plan{option}    what it takes, and what has to be there first\n"
         f"  gangform synth{option}   write the manifests into dist/"
+    )
+    return 0
+
+
+def _adopt(arguments: Namespace, target: Path) -> int:
+    """Write a fleet file from a set of groups that runs, or that somebody wrote by hand."""
+    from gangform.adopt.fleet import Wishes, adopt
+    from gangform.documents.objects import read_objects
+    from gangform.inputs.library import library, shipped_folder
+    from gangform.inputs.load import load_cluster
+
+    text, shown = read_stream(arguments.source, "kubectl get lws,svc,pdb,hpa -o yaml")
+    profiles = target.absolute().parent / "profiles"
+    described = profiles / "clusters" / f"{arguments.cluster}.yaml"
+    wishes = Wishes(
+        cluster=arguments.cluster,
+        described=load_cluster(described) if described.is_file() else None,
+        model=arguments.model,
+        hardware=arguments.hardware,
+        name=arguments.name,
+    )
+    try:
+        made = adopt(read_objects(text, shown), wishes, library((profiles, shipped_folder())))
+    except InputError as error:
+        return refused(error, None, "nothing was written")
+    write_text(target, made, force=arguments.force)
+    option = "" if target.name == "gangform.yaml" else f" -f {target}"
+    say(
+        f"wrote {target}; what was not read stands in it as comments\n"
+        "next:\n"
+        f"  gangform validate{option}                what is still wrong\n"
+        f"  gangform diff{option} --live {arguments.source}   what a switch does to the groups that run"
     )
     return 0
 
@@ -75,24 +109,6 @@ def _starter(arguments: Namespace) -> str:
         engine_version=arguments.engine_version,
         backends=BACKENDS,
     )
-
-
-def _write(target: Path, text: str, *, force: bool) -> None:
-    """Write a file that is never there in part: a new one, or by force instead of the old one, where a link leads."""
-    if not force:
-        with target.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-        return
-    place = target.resolve()
-    fresh = place.with_name(f".{place.name}.{secrets.token_hex(4)}.gangform")
-    try:
-        with fresh.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-        if place.exists():
-            fresh.chmod(place.stat().st_mode & 0o7777)
-        fresh.replace(place)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 _READABLE = 6

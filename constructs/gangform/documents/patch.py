@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gangform.documents.changes import same
 from gangform.documents.document import Manifest, Node
 from gangform.findings import GangformError, Path, show_path
 
@@ -130,7 +131,7 @@ def _operate(root: Any, operation: Mapping[str, Any]) -> Any:
         if "value" not in operation:
             raise PatchError(path, f"`{verb}` needs a `value`")
         if verb == "test":
-            if not _same(_get(root, path), operation["value"]):
+            if not same(_get(root, path), operation["value"]):
                 raise PatchError(path, f"it is not {operation['value']!r}")
             return root
         value = _copy(operation["value"], path)
@@ -241,7 +242,7 @@ def _touched(before: Any, after: Any, path: Path) -> Iterator[Path]:
                 yield from _touched(before[old[name]], after[new[name]], (*path, new[name]))
         if [name for name in new if name in old] != [name for name in old if name in new]:
             yield path
-    elif not _same(before, after):
+    elif not same(before, after):
         # One of them is a leaf or empty: that and everything in the other is touched.
         yield from dict.fromkeys([*_ends(before, path), *_ends(after, path)])
 
@@ -267,15 +268,6 @@ def _names(items: Sequence[Any]) -> bool:
     """Whether every entry is a map with a name of its own."""
     names = [item.get("name") if isinstance(item, Mapping) else None for item in items]
     return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: `true` is not `1`, order in maps does not matter."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if _is_list(one) and _is_list(other):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def _sort(node: object) -> str:

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest
-from gangform.engines import vllm_args, vllm_check, vllm_flags, vllm_read
+from gangform.engines import vllm_args, vllm_check, vllm_flags, vllm_read, vllm_translate
 from gangform.engines.engine import (
     EngineReading,
     EnvVar,
@@ -23,7 +23,9 @@ from gangform.engines.engine import (
     Port,
     Probe,
     Process,
+    Translation,
 )
+from gangform.engines.flags import last
 from gangform.engines.vllm_flags import FLAGS
 from gangform.findings import Finding
 from gangform.units import Bytes, Seconds
@@ -142,6 +144,10 @@ class Vllm:
         """What a container would do; `None`: not vLLM, or not certain."""
         return vllm_read.read(container)
 
+    def translate(self, container: Manifest) -> Translation | None:
+        """Its command line in the words of the inputs; `None`: not vLLM, or not certain."""
+        return vllm_translate.translate(container)
+
 
 def image(release: Release) -> str:
     """The published image of a release: `vllm/vllm-openai:v0.32.0`."""
@@ -200,7 +206,7 @@ def _drain(ask: LaunchRequest) -> tuple[Seconds, list[str]]:
 
     Without the flag SIGTERM aborts what is in flight, and only the sleep before it helps (`engines §1.7`).
     """
-    own = vllm_args.last(vllm_args.given(ask.options.args), vllm_flags.SHUTDOWN)
+    own = last(vllm_args.given(ask.options.args), vllm_flags.SHUTDOWN)
     if own is not None:
         text = own.value or ""
         known = text.isdecimal() and text.isascii()

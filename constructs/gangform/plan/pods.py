@@ -346,11 +346,16 @@ def check(
         )
 
 
-def _owned(extension: Pods, here: Path, launch: Launch) -> Iterator[Finding]:
+def is_reserved(key: str) -> bool:
+    """Whether a label or annotation of pods is set by a controller or by the plan."""
     prefixes = (leaderworkerset.PREFIX, kueue.PREFIX, volcano.GROUP_NAME, volcano.QUEUE_NAME)
+    return key.startswith(prefixes) or key in _OWNED
+
+
+def _owned(extension: Pods, here: Path, launch: Launch) -> Iterator[Finding]:
     for field, entries in (("labels", extension.labels), ("annotations", extension.annotations)):
         for key in entries:
-            if key.startswith(prefixes) or key in _OWNED:
+            if is_reserved(key):
                 yield Finding(
                     code=RESERVED,
                     at=InputPath((*here, field, key)),

@@ -223,10 +223,11 @@ def _leader_waits(group: GroupView, documents: Documents) -> str:
     run = engine_of(documents, group.leader)
     if group.size < 2 or run is None or run.reading is None or not run.reading.all_ranks:
         return ""
+    waits = {"httpGet"} if run.reading.opens_early else {"httpGet", "tcpSocket"}
     asks = (
         name
         for name in ("startupProbe", "readinessProbe")
-        if {"httpGet", "tcpSocket"} & mapping(run.container, name).keys()
+        if waits & mapping(run.container, name).keys()
     )
     return next(asks, "")
 

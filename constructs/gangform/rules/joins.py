@@ -23,7 +23,8 @@ from gangform.documents.document import (
     texts,
     whole,
 )
-from gangform.engines.engine import ENGINES, EngineReading, engine
+from gangform.engines.engine import EngineReading, readers
+from gangform.engines.shell import Start, start
 from gangform.findings import Path
 from gangform.rules.rule import WORKLOADS, Check, Context, Fault, joined
 
@@ -48,12 +49,14 @@ class Scaler(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A container of a template, and what an engine says that it would do."""
+    """A container of a template, what it starts, and what an engine says that it would do."""
 
     path: Path
     container: Manifest
     reading: EngineReading | None
     init: bool = False
+    begun: Start | None = None
+    """What it starts; `None` where its words are no texts, and where nobody asked yet."""
 
 
 def labels_of(node: Node | None) -> dict[str, str]:
@@ -163,19 +166,23 @@ def runs(pod: PodView) -> Iterator[Run]:
 @joined
 def _read(documents: Documents) -> dict[tuple[int, Path], tuple[Run, ...]]:
     found: dict[tuple[int, Path], tuple[Run, ...]] = {}
-    engines = [engine(name) for name in ENGINES]
+    known = readers()
     for group in documents.groups():
         for pod in templates(group):
             found[id(pod.document), pod.path] = tuple(
-                each._replace(
+                # Without an image it is a part of a container, to be merged into another: its words may be too.
+                each
+                if "image" not in each.container
+                else each._replace(
+                    begun=start(each.container),
                     reading=next(
                         (
                             reading
-                            for reader in engines
+                            for reader in known
                             if (reading := reader.read(each.container)) is not None
                         ),
                         None,
-                    )
+                    ),
                 )
                 for each in runs(pod)
             )
@@ -191,6 +198,22 @@ def engine_of(documents: Documents, pod: PodView) -> Run | None:
     """The container of a template that runs an engine we read."""
     runs_ = read_runs(documents, pod)
     return next((each for each in runs_ if each.reading is not None and not each.init), None)
+
+
+def answers(documents: Documents, pod: PodView) -> bool:
+    """Whether the engine of a template surely answers requests, rather than health checks alone."""
+    run = engine_of(documents, pod)
+    if run is None or run.reading is None or not run.reading.serves_http:
+        return False
+    return pod.role != "worker" or not run.reading.rank_zero_answers
+
+
+def words_of(run: Run) -> Path:
+    """Where the command line stands: the script of a shell, or the list of words."""
+    begun = run.begun or start(run.container)
+    if begun is not None and begun.script is not None:
+        return (*run.path, *begun.script)
+    return (*run.path, "args" if "args" in run.container else "command")
 
 
 @joined

@@ -72,6 +72,8 @@ _MEANT_ELSEWHERE: Final = frozenset({"InferencePool"})
 """Kinds that are installed beside their picker, apart from the pods that they select."""
 _WHOLE: Final = frozenset({"PodDisruptionBudget", "NetworkPolicy"})
 """Kinds whose selectors mean every pod of a set; the others mean those that serve."""
+_LOOKED_AT, _HEAD = 100, 4
+"""How many candidates for a near miss are compared, and how many first letters they share."""
 
 
 @joined
@@ -134,7 +136,9 @@ def _instead(documents: Documents, key: Key) -> str:
     names = _made(documents).get((key.kind, key.namespace), [])
     from difflib import get_close_matches
 
-    close = get_close_matches(key.name, names, n=1, cutoff=0.5)
+    # Comparing with all of very many would take longer than everything else.
+    alike = [name for name in names if name[:_HEAD] == key.name[:_HEAD]] or names
+    close = get_close_matches(key.name, alike[:_LOOKED_AT], n=1, cutoff=0.5)
     return close[0] if close else (names[0] if names else "")
 
 
@@ -205,17 +209,17 @@ def selector_matches_nothing(
     path, labels = found
     if any(space in _other_pods(documents) for space in spaces):
         return
+    if any(documents.pods(space, labels) for space in spaces):
+        return
     pods = [pod for space in spaces for pod in documents.pods(space, {})]
     if not pods and not context.complete:
-        return
-    if any(documents.pods(space, labels) for space in spaces):
         return
     # What it is for often stands in another file; here only where half of it fits.
     half = any(labels.items() & pod.labels.items() for pod in pods)
     if subject.kind in _MEANT_ELSEWHERE and not context.complete and not half:
         return
     near = max(
-        pods,
+        _candidates(documents, spaces, labels, pods),
         key=lambda pod: sum(pod.labels.get(key) == labels[key] for key in labels),
         default=None,
     )
@@ -229,6 +233,17 @@ def selector_matches_nothing(
         fix=use or "select labels that the pod templates carry",
         seen={"selector": shown},
     )
+
+
+def _candidates(
+    documents: Documents, spaces: Sequence[str], labels: Mapping[str, str], pods: Sequence[PodView]
+) -> Sequence[PodView]:
+    """The pods that a selector was probably meant for: those that carry one of its labels."""
+    for key, value in labels.items():
+        for space in spaces:
+            if sharing := documents.pods(space, {key: value}):
+                return sharing[:_LOOKED_AT]
+    return pods[:_LOOKED_AT]
 
 
 def _difference(labels: Mapping[str, str], has: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from gangform.documents.document import Document, Key, Node, dig, sequence, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
     SETS,
+    answers,
     engine_of,
     groups_behind,
     is_set,
@@ -127,8 +128,7 @@ def service_selects_workers(
         workers = own_workers(group)
         if workers is None or not surely(workers, labels) or not surely(group.leader, labels):
             continue
-        run = engine_of(documents, workers)
-        if run is not None and run.reading is not None and run.reading.serves_http:
+        if answers(documents, workers):
             continue
         only = {key: value for key, value in group.leader.labels.items() if key in workers.never}
         add = ", ".join(f'{key}: "{value}"' for key, value in only.items())
@@ -150,8 +150,7 @@ def service_selects_no_leader(
         workers = own_workers(group)
         if group.leader.matches(labels) or workers is None:
             continue
-        run = engine_of(documents, workers)
-        if run is not None and run.reading is not None and run.reading.serves_http:
+        if answers(documents, workers):
             continue
         yield Fault(
             path=path,

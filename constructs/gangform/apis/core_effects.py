@@ -1,0 +1,171 @@
+"""What a change of core Kubernetes' objects, and of those of monitoring, does to pods that run.
+
+Sources: validation of Kubernetes 1.36 (immutable fields), its controllers, and the prometheus-operator; `lab` where
+it was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gangform.apis import keys
+from gangform.apis.effects import API_SERVER, Effect, Effects, Outcome, field
+from gangform.apis.kueue_effects import queue_labels
+from gangform.apis.versions import Evidence
+
+_METADATA = Effect(("metadata",), Outcome.NONE, Evidence.CODE, "apimachinery ObjectMeta")
+
+
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
+
+
+def replicas() -> Iterator[Effect]:
+    """The number of groups or pods."""
+    yield Effect(
+        field("spec.replicas"),
+        Outcome.NONE,
+        Evidence.DOCS,
+        "Kubernetes: Migrating Deployments to horizontal autoscaling; lab summary 12",
+        says="a server-side apply keeps the number; a client-side one that wrote it sets 1 until an autoscaler acts",
+        ways=("removed",),
+    )
+    yield Effect(field("spec.replicas"), Outcome.NONE, Evidence.LAB, "lab E5")
+
+
+DEPLOYMENT = Effects(
+    _group(keys.APPS),
+    "Deployment",
+    [
+        *queue_labels("a Deployment", Evidence.CODE, "Kueue's webhook for Deployments at 0.17.0"),
+        Effect(
+            field("spec.selector"),
+            Outcome.REFUSED,
+            Evidence.CODE,
+            "apps/v1 ValidateDeploymentUpdate",
+            says="a Deployment keeps its selector",
+            by=API_SERVER,
+        ),
+        Effect(field("spec.template"), Outcome.ROLLS, Evidence.CODE, "apps/v1"),
+        *replicas(),
+        _METADATA,
+        Effect((), Outcome.NONE, Evidence.CODE, "apps/v1: not in the pod template's hash"),
+    ],
+)
+
+SERVICE = Effects(
+    "",
+    "Service",
+    [
+        *(
+            Effect(
+                ("spec", name),
+                Outcome.REFUSED,
+                Evidence.CODE,
+                "core/v1 ValidateServiceUpdate",
+                says="a Service keeps its address",
+                by=API_SERVER,
+                ways=("changed",),
+            )
+            for name in ("clusterIP", "clusterIPs")
+        ),
+        Effect(
+            field("spec.selector"),
+            Outcome.IN_PLACE,
+            Evidence.CODE,
+            "endpoint slice controller",
+            says="the endpoints move at once: requests go to the pods that it selects now",
+        ),
+        Effect(
+            field("spec.ports"),
+            Outcome.IN_PLACE,
+            Evidence.CODE,
+            "endpoint slice controller",
+            says="the endpoints move at once: clients of the old port lose it",
+        ),
+        Effect(
+            field("spec.publishNotReadyAddresses"),
+            Outcome.IN_PLACE,
+            Evidence.CODE,
+            "endpoint slice controller",
+            says="the endpoints change at once",
+        ),
+        _METADATA,
+        Effect((), Outcome.IN_PLACE, Evidence.CODE, "core/v1"),
+    ],
+)
+
+BUDGET = Effects(
+    _group(keys.POLICY),
+    "PodDisruptionBudget",
+    [
+        _METADATA,
+        Effect(
+            (),
+            Outcome.IN_PLACE,
+            Evidence.CODE,
+            "policy/v1; lab E3",
+            says="evictions are judged by it from now on",
+        ),
+    ],
+)
+
+AUTOSCALER = Effects(
+    _group(keys.AUTOSCALING),
+    "HorizontalPodAutoscaler",
+    [
+        _METADATA,
+        Effect(
+            field("spec.minReplicas"),
+            Outcome.IN_PLACE,
+            Evidence.LAB,
+            "lab E5",
+            says="groups below it are added at once",
+            ways=("raised",),
+        ),
+        Effect(
+            field("spec.maxReplicas"),
+            Outcome.IN_PLACE,
+            Evidence.LAB,
+            "lab E5; tests/cluster/test_scaling.py",
+            says="groups above it are taken down at once",
+            ways=("lowered",),
+        ),
+        Effect((), Outcome.IN_PLACE, Evidence.LAB, "lab E5"),
+    ],
+)
+
+POLICY = Effects(
+    _group(keys.NETWORKING),
+    "NetworkPolicy",
+    [
+        _METADATA,
+        Effect(
+            (),
+            Outcome.IN_PLACE,
+            Evidence.DOCS,
+            "networking.k8s.io/v1",
+            says="new connections are judged by it from now on",
+        ),
+    ],
+)
+
+ACCOUNT = Effects(
+    "",
+    "ServiceAccount",
+    [Effect((), Outcome.NONE, Evidence.CODE, "core/v1", says="new pods follow it")],
+)
+
+MONITOR = Effects(
+    _group(keys.MONITORING),
+    "PodMonitor",
+    [Effect((), Outcome.NONE, Evidence.DOCS, "observability §3")],
+)
+
+RULE = Effects(
+    _group(keys.MONITORING),
+    "PrometheusRule",
+    [Effect((), Outcome.NONE, Evidence.DOCS, "observability §3")],
+)
+
+TABLES = (DEPLOYMENT, SERVICE, BUDGET, AUTOSCALER, POLICY, ACCOUNT, MONITOR, RULE)

@@ -1,0 +1,252 @@
+"""What a change of Kueue's objects, or of the labels by which it manages a workload, does to groups that run.
+
+Sources: `kueue §1, §2.4` (code at v0.19.2) and `lab E4` (seen at 0.17.0 and 0.19.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gangform.apis import kueue
+from gangform.apis.effects import API_SERVER, Condition, Effect, Effects, Outcome, Situation, field
+from gangform.apis.keys import HOSTNAME
+from gangform.apis.versions import Evidence, Release
+from gangform.documents.document import sequence, text
+
+_QUEUE = ("metadata", "labels", kueue.QUEUE_NAME)
+_PRIORITY = ("metadata", "labels", kueue.PRIORITY_CLASS)
+
+
+def managed(situation: Situation) -> bool:
+    """Whether Kueue manages the living workload: its own metadata names a queue."""
+    return bool(text(situation.before, *_QUEUE))
+
+
+MANAGED = Condition("Kueue manages it", managed)
+WHILE_MANAGED = "while Kueue manages it"
+"""Without Kueue the same change would pass."""
+
+
+def queue_labels(what: str, evidence: Evidence, source: str) -> Iterator[Effect]:
+    """The labels on the workload itself, with how it is known what its webhook says of them."""
+    yield Effect(
+        _QUEUE,
+        Outcome.REFUSED,
+        evidence,
+        source,
+        says=f"the queue of {what} is frozen while a group is ready",
+        by=WHILE_MANAGED,
+        condition=MANAGED,
+    )
+    yield Effect(
+        _QUEUE,
+        Outcome.REFUSED,
+        Evidence.CODE,
+        "kueue §2.4; kubernetes-sigs/kueue#4967; read at 0.17.0",
+        says=f"{what} gets its queue when it is made",
+        by=WHILE_MANAGED,
+        ways=("added",),
+    )
+    yield Effect(
+        _PRIORITY,
+        Outcome.ROLLS,
+        Evidence.CODE,
+        "kueue §2.2: the webhook writes the label onto the templates; read at 0.17.0",
+        ways=("changed",),
+        condition=MANAGED,
+    )
+    yield Effect(
+        _PRIORITY,
+        Outcome.REFUSED,
+        evidence,
+        source,
+        says="the label is neither added to groups that are ready nor removed",
+        by=WHILE_MANAGED,
+        ways=("added", "removed"),
+        condition=MANAGED,
+    )
+
+
+def _release(situation: Situation) -> Release:
+    return situation.versions.kueue or kueue.NEWEST
+
+
+def _placed(situation: Situation) -> bool:
+    return bool(text(situation.before, "spec", "topologyName"))
+
+
+def _flavor(fields: str) -> Condition:
+    """A flavor with a Topology, in a release that freezes these fields of it."""
+
+    def holds(situation: Situation) -> bool:
+        if not _placed(situation):
+            return False
+        release = _release(situation)
+        if fields == "all":
+            return release < Release(0, 17)
+        return release < Release(0, 20) or fields == "topologyName"
+
+    until = {"all": " up to 0.16", "some": " up to 0.19"}.get(fields, "")
+    return Condition(f"the flavor has a topologyName{until}", holds)
+
+
+def _editable(situation: Situation) -> bool:
+    ends = [
+        text((sequence(side, "spec", "levels") or ({},))[-1], "nodeLabel")
+        for side in (situation.before, situation.after)
+    ]
+    return _release(situation) >= Release(0, 20) and ends == [HOSTNAME, HOSTNAME]
+
+
+TOPOLOGY = Effects(
+    kueue.GROUP,
+    "Topology",
+    [
+        Effect(
+            field("spec.levels"),
+            Outcome.IN_PLACE,
+            Evidence.CODE,
+            "kueue §1.2 (kubernetes-sigs/kueue#13910)",
+            says="groups that run stay where they are",
+            condition=Condition("from 0.20, where the host is the last level", _editable),
+        ),
+        Effect(
+            field("spec.levels"),
+            Outcome.REFUSED,
+            Evidence.CODE,
+            "kueue §1.2; the CRD at 0.17.0",
+            says="levels never change; make a Topology of another name and flavors that name it",
+            by=API_SERVER,
+        ),
+        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.2"),
+        Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.2"),
+    ],
+)
+
+_FLAVOR_FIELDS = ("nodeLabels", "tolerations")
+
+FLAVOR = Effects(
+    kueue.GROUP,
+    "ResourceFlavor",
+    [
+        Effect(
+            field("spec"),
+            Outcome.REFUSED,
+            Evidence.CODE,
+            "kueue §1.3",
+            by=API_SERVER,
+            condition=_flavor("all"),
+        ),
+        *(
+            Effect(
+                ("spec", name),
+                Outcome.REFUSED,
+                Evidence.CODE,
+                "kueue §1.3",
+                by=API_SERVER,
+                condition=_flavor("some"),
+            )
+            for name in _FLAVOR_FIELDS
+        ),
+        Effect(
+            field("spec.topologyName"),
+            Outcome.REFUSED,
+            Evidence.CODE,
+            "kueue §1.3",
+            by=API_SERVER,
+            condition=_flavor("topologyName"),
+        ),
+        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.3"),
+        Effect(
+            (),
+            Outcome.IN_PLACE,
+            Evidence.CODE,
+            "kueue §1.3",
+            says="groups that run stay; what is admitted from now on follows it",
+        ),
+    ],
+)
+
+_QUOTA = field("spec.resourceGroups[].flavors[].resources[].nominalQuota")
+
+QUEUE = Effects(
+    kueue.GROUP,
+    "ClusterQueue",
+    [
+        Effect(
+            _QUOTA,
+            Outcome.IN_PLACE,
+            Evidence.LAB,
+            "lab E4 Quota and space",
+            says="groups that run stay, and one that is lost may wait",
+            ways=("lowered",),
+        ),
+        Effect(_QUOTA, Outcome.IN_PLACE, Evidence.LAB, "lab E4 Quota and space"),
+        Effect(
+            field("spec.stopPolicy"),
+            Outcome.IN_PLACE,
+            Evidence.LAB,
+            "kueue §1.4; lab E4: both groups gone within 5 s",
+            says="Hold admits no group more, HoldAndDrain evicts every one that runs, past any budget",
+        ),
+        Effect(
+            field("spec.namespaceSelector"),
+            Outcome.IN_PLACE,
+            Evidence.CODE,
+            "kueue §1.4",
+            says="groups that run stay; in a namespace left out none is admitted any more",
+        ),
+        Effect(
+            field("spec.resourceGroups"),
+            Outcome.IN_PLACE,
+            Evidence.CODE,
+            "kueue §1.4",
+            says="groups that run stay; what is admitted from now on follows it",
+        ),
+        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.4"),
+        Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.4"),
+    ],
+)
+
+LOCAL_QUEUE = Effects(
+    kueue.GROUP,
+    "LocalQueue",
+    [
+        Effect(
+            field("spec.clusterQueue"),
+            Outcome.REFUSED,
+            Evidence.CODE,
+            "kueue §1.5",
+            says="a LocalQueue keeps its ClusterQueue; make one of another name",
+            by=API_SERVER,
+        ),
+        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.5"),
+        Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.5"),
+    ],
+)
+
+PRIORITY = Effects(
+    kueue.GROUP,
+    "WorkloadPriorityClass",
+    [
+        Effect(
+            ("value",),
+            Outcome.IN_PLACE,
+            Evidence.DOCS,
+            "release notes of kubernetes-sigs/kueue#8442",
+            says="the order in which groups wait and are preempted; none is restarted",
+        ),
+        Effect((), Outcome.NONE, Evidence.CODE, "kueue §1.5"),
+    ],
+)
+
+COHORT = Effects(
+    kueue.GROUP,
+    "Cohort",
+    [
+        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.5"),
+        Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.5"),
+    ],
+)
+
+TABLES = (TOPOLOGY, FLAVOR, QUEUE, LOCAL_QUEUE, PRIORITY, COHORT)

@@ -1,0 +1,199 @@
+"""What a change of a LeaderWorkerSet or DisaggregatedSet does to its groups.
+
+The revision of a set covers `leaderWorkerTemplate` and `networkConfig`; a few annotations are copied into the leaders'
+template beside it (`lws §2b`). Under Kueue the shape of the pods is frozen (`kueue §2.4`, `lab E4`). Nothing else
+touches a pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gangform.apis import disaggregatedset, kueue, leaderworkerset
+from gangform.apis.core_effects import replicas
+from gangform.apis.effects import Condition, Effect, Effects, Outcome, Situation, field
+from gangform.apis.kueue_effects import MANAGED, WHILE_MANAGED, managed, queue_labels
+from gangform.apis.versions import Evidence
+from gangform.findings import Path
+
+_TEMPLATES = (leaderworkerset.LEADER_TEMPLATE, leaderworkerset.WORKER_TEMPLATE)
+_GROUPS = field("spec.leaderWorkerTemplate")
+_SUBGROUP_EXCLUSIVE = leaderworkerset.PREFIX + "subgroup-exclusive-topology"
+_COPIED = (leaderworkerset.EXCLUSIVE_TOPOLOGY, _SUBGROUP_EXCLUSIVE)
+_TOPOLOGY = (
+    kueue.REQUIRED_TOPOLOGY,
+    kueue.PREFERRED_TOPOLOGY,
+    kueue.UNCONSTRAINED_TOPOLOGY,
+    kueue.PODSET_GROUP,
+)
+
+
+def _frozen(name: str) -> Condition:
+    """Kueue manages the set, in a release that freezes this field of a pod spec."""
+
+    def holds(situation: Situation) -> bool:
+        release = situation.versions.kueue or kueue.NEWEST
+        return managed(situation) and name in kueue.frozen(release)
+
+    return Condition(MANAGED.text, holds)
+
+
+def _resized(situation: Situation) -> bool:
+    release = situation.versions.kueue or kueue.NEWEST
+    return managed(situation) and not kueue.size_is_frozen(release)
+
+
+def _shape() -> Iterator[Effect]:
+    """What Kueue refuses in the pod specs of a set it manages."""
+    for template in _TEMPLATES:
+        for name in (*kueue.FROZEN, kueue.POD_RESOURCES):
+            yield Effect(
+                (*template, "spec", *field(name)),
+                Outcome.REFUSED,
+                Evidence.LAB,
+                "kueue §2.4; lab E4; seen at 0.17.0",
+                by=WHILE_MANAGED,
+                condition=_frozen(name),
+            )
+        for containers in ("containers[]", "initContainers[]"):
+            yield Effect(
+                (*template, "spec", *field(containers)),
+                Outcome.REFUSED,
+                Evidence.LAB,
+                "kueue §2.4; seen at 0.17.0",
+                says="the number of containers is frozen",
+                by=WHILE_MANAGED,
+                ways=("added", "removed"),
+                condition=MANAGED,
+                entry=True,
+            )
+        for key in _TOPOLOGY:
+            yield Effect(
+                (*template, "metadata", "annotations", key),
+                Outcome.ROLLS,
+                Evidence.CODE,
+                "kueue §2.4; taken in both templates at 0.17.0",
+                says="a group keeps the placement it was admitted with until its Workload is deleted",
+                condition=MANAGED,
+            )
+
+
+_ROWS = [
+    *queue_labels("a set", Evidence.LAB, "kueue §2.4; seen at 0.17.0"),
+    *_shape(),
+    Effect(
+        leaderworkerset.LEADER_TEMPLATE,
+        Outcome.REFUSED,
+        Evidence.LAB,
+        "kueue §2.4; seen at 0.17.0",
+        by=WHILE_MANAGED,
+        ways=("added", "removed"),
+        condition=MANAGED,
+        entry=True,
+    ),
+    Effect(
+        (*_GROUPS, "size"),
+        Outcome.RECREATES,
+        Evidence.LAB,
+        "lab E4, E10; apis.kueue size_is_frozen",
+        says="this release of Kueue takes it, and one group then stays gated for good",
+        condition=Condition("Kueue manages the set and does not freeze its size", _resized),
+    ),
+    Effect(
+        (*_GROUPS, "size"),
+        Outcome.REFUSED,
+        Evidence.LAB,
+        "lab E10; kueue §2.4",
+        by=WHILE_MANAGED,
+        condition=MANAGED,
+    ),
+    Effect(
+        (*_GROUPS, "subGroupPolicy"),
+        Outcome.REFUSED,
+        Evidence.CODE,
+        "lws §2b",
+        by="by the webhook of LeaderWorkerSet",
+        ways=("added", "removed"),
+        entry=True,
+    ),
+    Effect(
+        (*_GROUPS, "subGroupPolicy", "subGroupSize"),
+        Outcome.REFUSED,
+        Evidence.CODE,
+        "lws §2b",
+        by="by the webhook of LeaderWorkerSet",
+    ),
+    Effect(
+        (*_GROUPS, "volumeClaimTemplates"),
+        Outcome.RECREATES,
+        Evidence.LAB,
+        "lws §2c; lab E2: FailedUpdate",
+        says="it is taken, and then no rollout of the set ever starts",
+    ),
+    Effect(
+        _GROUPS,
+        Outcome.ROLLS,
+        Evidence.LAB,
+        "lws §2b; lab E2",
+    ),
+    Effect(field("spec.networkConfig"), Outcome.ROLLS, Evidence.LAB, "lws §2b; lab E2"),
+    *replicas(),
+    Effect(
+        field("spec.rolloutStrategy.rollingUpdateConfiguration.partition"),
+        Outcome.ROLLS,
+        Evidence.CODE,
+        "lws §3",
+        says="the groups that a canary held back at an older revision follow",
+        ways=("lowered",),
+    ),
+    Effect(field("spec.rolloutStrategy"), Outcome.NONE, Evidence.LAB, "lab E2"),
+    Effect(field("spec.startupPolicy"), Outcome.NONE, Evidence.LAB, "lab E2"),
+    *(
+        Effect(
+            ("metadata", "annotations", key),
+            Outcome.ROLLS,
+            evidence,
+            source,
+            says="leaders go outside the pace of the rollout",
+            paced=False,
+        )
+        for key, evidence, source in zip(
+            _COPIED, (Evidence.LAB, Evidence.CODE), ("lws §2b; lab E2", "lws §1"), strict=True
+        )
+    ),
+    Effect(("metadata",), Outcome.NONE, Evidence.LAB, "lab E2"),
+    Effect((), Outcome.NONE, Evidence.CODE, "lws §2b: not in the revision"),
+]
+"""The order is that of precedence."""
+
+SET = Effects(leaderworkerset.GROUP, leaderworkerset.KIND, _ROWS)
+
+_ROLE: Path = field("spec.roles[]")
+_LATER = "it holds from the next change of a template on"
+
+ROLES = Effects(
+    disaggregatedset.GROUP,
+    disaggregatedset.KIND,
+    [
+        Effect((*_ROLE, "spec", "replicas"), Outcome.NONE, Evidence.LAB, "lab E6"),
+        Effect(
+            (*_ROLE, "spec", "leaderWorkerTemplate"),
+            Outcome.ROLLS,
+            Evidence.LAB,
+            "lws §6; lab E6",
+            says="every role gets a new set, not this one alone",
+        ),
+        Effect(
+            _ROLE,
+            Outcome.ROLLS,
+            Evidence.LAB,
+            "lws §6; lab E6",
+            says="every role gets a new set, not this one alone",
+            ways=("added", "removed", "reordered"),
+            entry=True,
+        ),
+        Effect(_ROLE, Outcome.NONE, Evidence.CODE, "lws §6", says=_LATER),
+        Effect(field("spec.placementPolicy"), Outcome.NONE, Evidence.CODE, "lws §6", says=_LATER),
+        Effect((), Outcome.NONE, Evidence.CODE, "lws §6"),
+    ],
+)
