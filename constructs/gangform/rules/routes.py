@@ -127,8 +127,9 @@ def pool_port_unserved(
     if number is not None and opened.lacks(number):
         yield Fault(
             path=path,
-            what=f"no selected pod opens port {number}; they open {', '.join(map(str, known))}",
-            fix=f"write {known[0]}",
+            what=f"no selected pod opens port {number}; they open "
+            + (", ".join(map(str, known)) or "none"),
+            fix=f"write {known[0]}" if known else "select the pods that serve",
             seen={"port": str(number)},
         )
 
