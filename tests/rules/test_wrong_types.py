@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -83,6 +84,48 @@ def test_rules_survive_values_of_wrong_types(path: Path) -> None:
             survive(objects)
         except Exception as error:
             raise AssertionError(yaml.safe_dump_all(objects)) from error
+
+
+LONG = "9" * 5000
+TAILS = ("-" + LONG, "=", "'", '"', "\\", "$(", "${", "%", "\n", "²", "٣")
+ODD = (
+    "'",
+    '"a',
+    "$((",
+    "<<EOF\n",
+    f"sleep {LONG}",
+    f"{LONG}%",
+    f"1e{LONG}",
+    "a:b:c",
+    f"[::1]:{LONG}",
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_rules_survive_odd_texts(path: Path) -> None:
+    originals = [each.manifest for each in read_manifests(path.read_text("utf-8"), path.name)]
+    chance = random.Random(path.stem)
+    for _ in range(8):
+        objects = [as_map(each) for each in originals]
+        texts = [
+            (place, key)
+            for each in objects
+            for place, key in spots(each)
+            if isinstance(place[key], str)
+        ]
+        for _ in range(6):
+            place, key = chance.choice(texts)
+            was = str(place[key])
+            place[key] = chance.choice(
+                (
+                    re.sub(r"[0-9]+", LONG, was),
+                    was + chance.choice(TAILS),
+                    was[: chance.randrange(len(was) + 1)],
+                    was + was,
+                    chance.choice(ODD),
+                )
+            )
+        survive(objects)
 
 
 @pytest.mark.parametrize("wrong", ["$(X)", 10**30, [{}], {"a": {}}], ids=repr)
