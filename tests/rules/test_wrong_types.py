@@ -74,7 +74,7 @@ def survive(objects: list[dict[str, Any]]) -> None:
 def test_rules_survive_values_of_wrong_types(path: Path) -> None:
     originals = [each.manifest for each in read_manifests(path.read_text("utf-8"), path.name)]
     chance = random.Random(path.stem)
-    for _ in range(10):
+    for _ in range(6):
         objects = [as_map(each) for each in originals]
         # One at a time and many at once: a rule that gives up early hides what comes after.
         for _ in range(chance.choice((1, 1, 3, 12))):
@@ -105,7 +105,7 @@ ODD = (
 def test_rules_survive_odd_texts(path: Path) -> None:
     originals = [each.manifest for each in read_manifests(path.read_text("utf-8"), path.name)]
     chance = random.Random(path.stem)
-    for _ in range(8):
+    for _ in range(5):
         objects = [as_map(each) for each in originals]
         texts = [
             (place, key)
@@ -128,12 +128,12 @@ def test_rules_survive_odd_texts(path: Path) -> None:
         survive(objects)
 
 
-@pytest.mark.parametrize("wrong", ["$(X)", 10**30, [{}], {"a": {}}], ids=repr)
+@pytest.mark.parametrize("wrong", [10**30, [{}]], ids=repr)
 def test_rules_survive_each_field_of_a_set_being_wrong(wrong: Any) -> None:
     path = ROOT / "tests/cases/lint/h24-budget-that-protects-nobody.yaml"
     originals = [each.manifest for each in read_manifests(path.read_text("utf-8"), path.name)]
     count = sum(1 for each in originals for _ in spots(each))
-    for number in range(0, count, 2):
+    for number in range(0, count, 5):
         objects = [as_map(each) for each in originals]
         place, key = [spot for each in objects for spot in spots(each)][number]
         place[key] = wrong
