@@ -77,7 +77,7 @@ TAG = declare(
 _SHM: Final = "/dev/shm"
 DEFAULT_GRACE: Final = 30
 """Seconds of grace where none are written (core/v1)."""
-_SLEEP: Final = re.compile(r"(?:^|[;&\s])sleep\s+([0-9]+)(?![0-9.]*[mhd])")
+_SLEEP: Final = re.compile(r"(?:^|[;&\s])sleep\s+([0-9]{1,9})(?![0-9]|\.?[0-9]*[mhd])")
 _IN_POD: Final = frozenset({"memory", "ephemeral-storage"})
 
 
