@@ -45,3 +45,13 @@ def test_every_reference_is_defined_before(make: Make, refused: Check, accepted:
     accepted("variable-undefined", make("set", other))
     shell = {"L>C>command": ["sh", "-c"], "L>C>args": ["exec serve $(hostname)"]}
     accepted("variable-undefined", make("set", shell))
+
+
+def test_a_variable_stands_once(make: Make, refused: Check, accepted: Check) -> None:
+    def env(*values: str) -> dict[str, Any]:
+        return make("set", {"L>C>env": [{"name": "A", "value": value} for value in values]})
+
+    refused("variable-given-twice", "containers[0].env[1].name", env("1", "2"))
+    accepted("variable-given-twice", env("1", "1"), env("1"))
+    refused("variable-repeated", "containers[0].env[1].name", env("1", "1"))
+    accepted("variable-repeated", env("1", "2"), env("1"))

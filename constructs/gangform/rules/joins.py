@@ -8,7 +8,7 @@ from math import ceil, floor
 from typing import Final, NamedTuple
 
 from gangform.apis.forms import GroupView, PodView
-from gangform.apis.keys import GPU
+from gangform.apis.keys import GPU, HOSTNAME
 from gangform.apis.pods import requests
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import (
@@ -88,6 +88,12 @@ def templates(group: GroupView) -> tuple[PodView, ...]:
 def own_workers(group: GroupView) -> PodView | None:
     """The workers where they have a template of their own."""
     return group.workers if len(templates(group)) > 1 else None
+
+
+def pinned_apart(group: GroupView) -> bool:
+    """Whether leader and workers are each meant for a node of their own, by name."""
+    nodes = [text(pod.spec, "nodeSelector", HOSTNAME) for pod in templates(group)]
+    return all(nodes) and len(set(nodes)) > 1
 
 
 def is_set(group: GroupView) -> bool:

@@ -12,8 +12,9 @@ from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import groups_behind, is_set
 from gangform.rules.names import ingress_backends
 from gangform.rules.ports import opened_ports
-from gangform.rules.references import lost, missing, selector_of
+from gangform.rules.references import lost, missing
 from gangform.rules.rule import Context, Fault, joined, rule
+from gangform.rules.selectors import selector_of
 
 PORT = declare(
     "route-port-unknown",

@@ -190,10 +190,11 @@ def scale_steps_of_keda_unlimited(
 def replicas_owned_by_autoscaler(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A set that an autoscaler scales leaves its replicas out."""
+    """A set of groups, or of pods with GPUs, that an autoscaler scales leaves its replicas out."""
     for group in groups_of(documents, subject):
         scaler = scaler_for(documents, group)
-        if scaler is not None and group.replicas is not None:
+        counts = (is_set(group) and group.size > 1) or gpus(documents, group.leader)
+        if scaler is not None and group.replicas is not None and counts:
             yield Fault(
                 path=(*group.at, "replicas"),
                 what=f"replicas {group.replicas} is written, and {scaler.document.kind} "
@@ -253,7 +254,13 @@ def scale_bounds_refused(
             what="minReplicas 0 needs an Object or External metric, and the gate HPAScaleToZero",
             fix="write minReplicas: 1, or scale to zero with KEDA",
         )
-    if most is None or most < max(1, 1 if least is None else least):
+    if "maxReplicas" not in spec:
+        yield Fault(
+            path=("spec", "maxReplicas"),
+            what="there is no maxReplicas, which the API needs",
+            fix=f"write maxReplicas: {max(2, (least or 1) + 1)}",
+        )
+    elif most is not None and most < max(1, 1 if least is None else least):
         yield Fault(
             path=("spec", "maxReplicas"),
             what=f"maxReplicas {most} is below minReplicas {1 if least is None else least}",
