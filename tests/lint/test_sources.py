@@ -192,7 +192,9 @@ def test_what_an_overlay_may_add_is_not_missed_below_it(
     assert "image-name-invalid" in [code for code, _ in codes(run("base", "over"))]
     write("over/kustomization.yaml", "resources: [../base]\nimages: [{name: a, newTag: b}]\n")
     kustomization.cache_clear()
-    assert "image-name-invalid" not in [code for code, _ in codes(run("base", "over"))]
+    report = codes(run("base", "over"))
+    assert "image-name-invalid" not in [code for code, _ in report]
+    assert ("kustomization-not-built", "over/kustomization.yaml:1") in report
 
 
 def test_a_file_of_nearly_the_name_is_the_one_meant(run: Run, write: Write, workload: str) -> None:

@@ -152,6 +152,13 @@ def test_nobody_evicts_a_group_for_its_requests(
     accepted("reference-unresolved", advice, make("set"))
 
 
+def test_keda_has_words_of_its_own(make: Make, refused: Check, accepted: Check) -> None:
+    code = "scale-bounds-misnamed"
+    wrong = make("keda", {"spec>minReplicaCount": ..., "spec>minReplicas": 1})
+    refused(code, "spec.minReplicas ~ write minReplicaCount: 1", wrong)
+    accepted(code, make("keda"), make("scaler"))
+
+
 def test_something_else_brings_a_set_back(make: Make, refused: Check, accepted: Check) -> None:
     code = "scale-to-zero-never-wakes"
     gateway = {"type": "prometheus", "metadata": {"query": "sum(gateway_requests_waiting)"}}

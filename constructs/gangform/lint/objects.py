@@ -170,12 +170,10 @@ def _is_part(manifest: Manifest, text_: Text) -> bool:
         return False
     pods = [pod for group in form.read(_document(manifest)) for pod in group.pods]
     images = ["image" in mapping(one) for pod in pods for one in sequence(pod.spec, "containers")]
-    if images and all(images):
-        return False
+    bare = not images or not all(images)
     named = _PATCH in text_.file.rpartition("/")[2].lower()
-    return named or (
-        bool(images) and form.can.whole_pods and not mapping(manifest, "spec", "selector")
-    )
+    unselected = form.can.whole_pods and not mapping(manifest, "spec", "selector")
+    return (bare and (named or (bool(images) and unselected))) or (named and unselected)
 
 
 def _part(source: SourceDocument, file: str) -> Fault:

@@ -93,10 +93,11 @@ def lint(found: Found, given: Beside) -> Report:
 
 
 def _of_kustomizations(found: Found, contents: Sequence[Content]) -> Iterator[Fault]:
-    judged = {Path(content.text.file).parent for content in contents if content.objects}
+    files = {Path(content.text.file).resolve() for content in contents if content.objects}
+    judged = files | {file.parent for file in files}
     for each in found.kustomizations:
         yield from (Fault(*fault) for fault in each.faults)
-        if each.changes and Path(each.file).parent in judged:
+        if each.changes and not judged.isdisjoint(unfinished([each])):
             yield Fault(*unbuilt(each))
 
 

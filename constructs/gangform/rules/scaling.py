@@ -69,6 +69,12 @@ BOUNDS = declare(
     "lab E5",
 )
 
+MISNAMED = declare(
+    "scale-bounds-misnamed",
+    "Bounds of an autoscaler in the words of another kind: they are dropped, and its defaults count",
+    Severity.DEGRADES,
+    "observability §3.5; KEDA: ScaledObject spec",
+)
 AMBIGUOUS = declare(
     "scale-target-twice",
     "Two autoscalers scale one set: each sets back what the other wrote, or both stop",
@@ -91,6 +97,7 @@ VERTICAL = declare(
 _ADVISES: Final = ("Off", "Initial")
 _HPA: Final = "HorizontalPodAutoscaler"
 _KEDA: Final = "ScaledObject"
+_DEFAULTS: Final = {"minReplicaCount": 0, "maxReplicaCount": 100}
 _IDLE: Final = frozenset({"cpu", "memory"})
 
 
@@ -284,6 +291,21 @@ def _keda_bounds(subject: Document) -> Iterator[Fault]:
             what=f"idleReplicaCount {idle} is not below minReplicaCount {scaler.least}",
             fix="write idleReplicaCount: 0, with minReplicaCount 1 or more",
         )
+
+
+@rule(MISNAMED, kinds=(_KEDA,))
+def scale_bounds_misnamed(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """KEDA's bounds are counts of replicas."""
+    spec = mapping(subject.manifest, "spec")
+    for wrong, right in (("minReplicas", "minReplicaCount"), ("maxReplicas", "maxReplicaCount")):
+        if wrong in spec and right not in spec and sequence(spec, "triggers"):
+            yield Fault(
+                path=("spec", wrong),
+                what=f"a {_KEDA} has no {wrong}, so that {right} is {_DEFAULTS[right]}",
+                fix=f"write {right}: {dig(spec, wrong)}",
+            )
 
 
 @rule(AMBIGUOUS, kinds=(_HPA, _KEDA))

@@ -14,7 +14,7 @@ from gangform.apis.keys import APP_INSTANCE, APP_PART_OF, APP_VERSION, MANAGED_B
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Node, dig, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import engine_of, gpus, groups_behind, labels_of, match_labels, runs
+from gangform.rules.joins import engine_of, gpus, groups_behind, labels_of, match_labels, read_runs
 from gangform.rules.rule import Context, Fault, joined, rule
 
 SELECTOR_EMPTY = declare(
@@ -170,7 +170,7 @@ def _only(
         ((key, value),) = labels.items()
         for pod in pods:
             has = pod.labels.get(key)
-            if has is not None and (_alike(value, has) or _declares(pod, subject)):
+            if has is not None and (_alike(value, has) or _opens(documents, pod, subject)):
                 yield pod
 
 
@@ -180,15 +180,18 @@ def _alike(one: str, other: str) -> bool:
     return SequenceMatcher(None, one, other).ratio() >= _NEAR
 
 
-def _declares(pod: PodView, service: Document) -> bool:
-    """Whether pods declare the first port that a Service sends to."""
+def _opens(documents: Documents, pod: PodView, service: Document) -> bool:
+    """Whether pods declare or open the first port that a Service sends to."""
     port = next(iter(sequence(service.manifest, "spec", "ports")), None)
     target = dig(port, "targetPort")
     target = dig(port, "port") if target is None else target
     return any(
-        target in (whole(each, "containerPort"), text(each, "name"))
-        for run in runs(pod)
-        for each in sequence(run.container, "ports")
+        (run.reading is not None and target == run.reading.port)
+        or any(
+            target in (whole(each, "containerPort"), text(each, "name"))
+            for each in sequence(run.container, "ports")
+        )
+        for run in read_runs(documents, pod)
     )
 
 

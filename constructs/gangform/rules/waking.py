@@ -19,7 +19,7 @@ NEVER = declare(
     "observability §3.5; engines §4",
 )
 
-_SERIES: Final = re.compile(r"\b(vllm|sglang)[:_](\w+)")
+_SERIES: Final = re.compile(r"\b(?:vllm|sglang)[:_]\w+")
 _ELSE: Final = re.compile(r"\bor\b(?!\s*(?:on\s*\(\s*\)\s*)?vector)", re.IGNORECASE)
 """In a query: another series that may have a value where the first has none."""
 _KEDA: Final = "ScaledObject"
@@ -29,9 +29,11 @@ _PROMETHEUS: Final = "prometheus"
 
 def _of_engine(query: str) -> bool:
     """Whether a query, or the name of a metric, speaks of series of an engine and of nothing else."""
-    found = _SERIES.findall(query)
-    known = all(name == "sglang" or standing(f"vllm:{own}") == "exported" for name, own in found)
-    return bool(found) and known and not _ELSE.search(query)
+    found = [
+        name.replace("_", ":", 1) if ":" not in name else name for name in _SERIES.findall(query)
+    ]
+    # A name that the engine cannot have is another's, such as a router's.
+    return bool(found) and "missing" not in map(standing, found) and not _ELSE.search(query)
 
 
 def _zero(spec: Manifest) -> str:
