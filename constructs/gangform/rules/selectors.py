@@ -9,12 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from gangform.apis.forms import PodView
+from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import APP_INSTANCE, APP_PART_OF, APP_VERSION, MANAGED_BY
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Node, dig, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import engine_of, gpus, groups_behind, labels_of, match_labels, read_runs
+from gangform.rules.joins import (
+    engine_of,
+    gpus,
+    groups_behind,
+    is_set,
+    labels_of,
+    match_labels,
+    read_runs,
+)
 from gangform.rules.rule import Context, Fault, joined, rule
 
 SELECTOR_EMPTY = declare(
@@ -128,6 +136,14 @@ def selector_matches_nothing(
     )
 
 
+@joined
+def _sets(documents: Documents) -> dict[tuple[str, str], GroupView]:
+    """A set of groups by the namespace and name of its object."""
+    return {
+        (one.namespace, one.document.key.name): one for one in documents.groups() if is_set(one)
+    }
+
+
 def _meant(
     documents: Documents, subject: Document, spaces: Sequence[str], labels: Mapping[str, str]
 ) -> Iterator[PodView]:
@@ -150,6 +166,12 @@ def _meant(
     for group in groups_behind(documents, list(sharing.values())):
         if labels.items() >= group.selectors.pods.items():
             yield group.leader
+    # The name of a set that stands here, under the key of another kind.
+    sets = _sets(documents)
+    for space in spaces:
+        for key, value in special.items():
+            if key.endswith("/name") and (space, value) in sets:
+                yield sets[space, value].leader
     if not sharing:
         yield from _only(documents, subject, spaces, special)
 
