@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
+from gangform.cli.commands import COMMANDS, parser
 from gangform.cli.main import main
 from gangform.inputs.load import load_text
 from gangform.synth import synthesise
@@ -17,7 +19,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def blocks(language: str) -> list[str]:
     """The fenced blocks of a language, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.M | re.S)
+    return [text for named, text in fences if named == language]
 
 
 def squeezed(text: str) -> list[str]:
@@ -77,10 +80,72 @@ def test_the_error_is_quoted_right(folder: Path, capsys: pytest.CaptureFixture[s
     text = blocks("yaml")[0].replace("pipeline: 2", "pipeline: 1")
     Path("gangform.yaml").write_text(text, encoding="utf-8")
     assert main(["validate"]) == 1
-    quoted = next(block for block in blocks("") if block.startswith("error["))
+    quoted = next(block for block in blocks("") if block.startswith("error[model"))
     shown = capsys.readouterr().err.strip()
     assert f"gangform.yaml:{number}:" in shown
     assert quoted.strip() == shown
+
+
+def test_lint_finds_what_is_quoted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    files = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/lint").iterdir())
+    assert {main(["lint", file]) for file in files} == {0, 1}
+    shown = capsys.readouterr().out
+    (quoted,) = [block for block in blocks("") if block.startswith("error[service-selects")]
+    assert set(quoted.strip().split("\n\n")) <= set(shown.strip().split("\n\n"))
+    assert [file for file in files if f"{file}:" not in quoted] == []
+
+
+def test_the_facts_for_lint_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (facts,) = [block for block in blocks("yaml") if "lwsSchedulerProvider" in block]
+    Path("facts.yaml").write_text(facts, encoding="utf-8")
+    Path("a.yaml").write_text("apiVersion: v1\nkind: Service\nmetadata: {name: a}\n")
+    assert main(["lint", "a.yaml", "--given", "facts.yaml"]) == 0
+    (versions,) = re.findall(r"`(--versions \S+)`", README)
+    assert main(["lint", "a.yaml", *versions.split()]) == 0
+
+
+def test_commands_in_pipelines_are_called_rightly() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    (used,) = [
+        repo["hooks"]
+        for block in blocks("yaml")
+        if "hooks:" in block
+        for repo in yaml.safe_load(block)["repos"]
+    ]
+    entries = {hook["id"]: hook["entry"].split() for hook in hooks}
+    commands = [[*entries[hook["id"]], *hook.get("args", ["."])] for hook in used[1:]]
+    commands += [entries["gangform-synth"]]
+    commands += [
+        line.split(" > ")[0].split()
+        for block in blocks("yaml")
+        for line in re.findall(r"(?:- |run: |^ +)(gangform [a-z]+ .*)$", block, re.M)
+    ]
+    assert len(commands) == 8
+    for words in commands:
+        assert words[0] == "gangform"
+        assert words[1] in COMMANDS or words[1] == "diff"
+        if words[1] in COMMANDS:
+            parser().parse_args(words[1:])
+
+
+def test_the_prices_are_quoted_right(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = blocks("yaml")[0]
+    said = []
+    for version in (
+        text,
+        text.replace("context: 32768", "context: 65536"),
+        text.replace("context: 32768", "context: 65536").replace("name: deepseek-r1", "name: r1"),
+    ):
+        Path("gangform.yaml").write_text(version, encoding="utf-8")
+        main(["synth"])
+        said.append(capsys.readouterr().err)
+    assert said[0] == ""
+    assert f"```\n{said[1]}```\n" in README
+    error = said[2][said[2].index("error[") :].split("\n\n")[0]
+    assert f"```\n{error}\n```\n" in README
 
 
 def test_every_local_link_leads_somewhere() -> None:

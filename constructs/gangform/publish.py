@@ -13,10 +13,9 @@ files, which the next run removes: it knows that nobody else is writing, since i
 import errno
 import os
 import re
-import secrets
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
@@ -115,13 +114,20 @@ class Differences(NamedTuple):
     unchanged: tuple[str, ...]
 
 
-def publish(files: Sequence[Rendered], root: Path, *, scope: Scope = EVERYTHING) -> Outcome:
+def publish(
+    files: Sequence[Rendered],
+    root: Path,
+    *,
+    scope: Scope = EVERYTHING,
+    approve: Callable[[Differences], None] | None = None,
+) -> Outcome:
     """Make a folder hold exactly these files, beside everything that is not ours.
 
     Args:
         files: Everything that the run rendered.
         root: The output folder; made where it is missing.
         scope: What the run is about.
+        approve: Asked before anything is written; what it raises leaves the folder as it is.
 
     Raises:
         InputError: `file-not-ours`; nothing was written.
@@ -129,6 +135,8 @@ def publish(files: Sequence[Rendered], root: Path, *, scope: Scope = EVERYTHING)
     """
     with _explained(root), _alone(root, make=bool(files)):
         found = _survey(files, root, scope)
+        if approve is not None:
+            approve(found)
         fresh = [one for one in found.stale if one.kind != "leftover"]
         leftovers = [one for one in found.stale if one.kind == "leftover"]
         _writable(root, found.stale)
@@ -301,7 +309,7 @@ def _replace(fresh: Sequence[Difference], root: Path) -> None:
             place = root / one.path
             made += [above for above in reversed(place.parents) if not above.exists()]
             place.parent.mkdir(parents=True, exist_ok=True)
-            pending = place.with_name(f".{place.name}.{secrets.token_hex(4)}.gangform")
+            pending = place.with_name(f".{place.name}.{os.urandom(4).hex()}.gangform")
             ready.append((pending, place))
             with pending.open("xb") as stream:
                 stream.write(one.after)

@@ -23,6 +23,8 @@ _DECIMAL = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 1
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
 _QUANTITY = re.compile(rf"^{_NUMBER}(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]+)?$")
 _DURATION = re.compile(r"^(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?$")
+_LONGEST, _LONGEST_SUFFIX = 100, 4
+"""Characters of a quantity and of its exponent, `e-99`: beyond that nobody means it, and reckoning takes for ever."""
 _SMALL = {"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000)}
 
 
@@ -37,9 +39,10 @@ def quantity(text: str) -> Fraction:
     Raises:
         UnitError: The text is not a quantity.
     """
-    found = _QUANTITY.match(text)
-    if found is None:
-        raise UnitError(f"`{text}` is not a Kubernetes quantity such as 8, 500m or 512Gi")
+    found = _QUANTITY.match(text) if len(text) <= _LONGEST else None
+    if found is None or len(found[2] or "") > _LONGEST_SUFFIX:
+        shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+        raise UnitError(f"`{shown}` is not a Kubernetes quantity such as 8, 500m or 512Gi")
     number, suffix = Fraction(found[1]), found[2] or ""
     if suffix in _BINARY:
         return number * _BINARY[suffix]

@@ -61,3 +61,8 @@ def test_an_unknown_kind_restarts_nothing() -> None:
     found = [one.effect for one in consequences(before, after)]
     assert [effect.outcome for effect in found] == [Outcome.IN_PLACE]
     assert isinstance(found[0], Effect)
+
+
+def test_another_version_of_an_api_is_no_change() -> None:
+    before = base("LocalQueue")
+    assert list(consequences(before, {**before, "apiVersion": "kueue.x-k8s.io/v1beta1"})) == []

@@ -375,3 +375,20 @@ def test_no_text_ends_in_a_traceback(text: str) -> None:
         assert int(finding.seen["line"]) >= 1
     for document in read_manifests(text, "f.yaml"):
         assert document.findings or isinstance(document.manifest, dict)
+
+
+def test_a_key_given_twice_in_a_manifest_is_a_remark() -> None:
+    text = "kind: A\nspec:\n  b: 1\n  c: 2\n  b: 3\n---\nkind: B\n"
+    first, second = read_manifests(text, "f.yaml")
+    assert first.manifest == {"kind": "A", "spec": {"b": 3, "c": 2}}
+    (finding,) = first.remarks
+    assert finding.code.id == "key-repeated"
+    assert finding.what == "`b` is given twice: on line 3 and on line 5"
+    assert (first.findings, second.remarks) == ((), ())
+    merged = "a: &a {b: 1}\nc: {<<: *a, b: 2}\nd: {<<: *a}\n"
+    assert read_manifests(merged, "f.yaml")[0].remarks == ()
+
+
+def test_halves_of_a_character_in_json_are_joined() -> None:
+    (read,) = read_manifests('{"a": "\\ud83d\\ude00 \\\\ud83d \\u0041 \\/"}', "f.json")
+    assert read.manifest == {"a": "\U0001f600 \\ud83d A /"}

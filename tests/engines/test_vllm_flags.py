@@ -7,7 +7,8 @@ from hypothesis import given as for_all
 from hypothesis import strategies as st
 
 from gangform.apis.versions import Release
-from gangform.engines.vllm_args import Given, given, last, redundant_experts, two_in_one
+from gangform.engines.flags import Given, last
+from gangform.engines.vllm_args import given, redundant_experts, two_in_one
 from gangform.engines.vllm_flags import FLAGS, default_utilization
 
 

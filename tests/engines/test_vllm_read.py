@@ -13,13 +13,19 @@ from gangform.engines.engine import EngineReading
 from gangform.engines.vllm import Vllm
 
 
-def read(command: list[Any] | None = None, args: list[Any] | None = None, **more: Any) -> Any:
+def whole(command: list[Any] | None = None, args: list[Any] | None = None, **more: Any) -> Any:
     container: dict[str, Any] = {"name": "c", **more}
     if command is not None:
         container["command"] = command
     if args is not None:
         container["args"] = args
     return Vllm().read(container)
+
+
+def read(command: list[Any] | None = None, args: list[Any] | None = None, **more: Any) -> Any:
+    """What most tests ask for: whether it serves, where, and over how many GPUs and nodes."""
+    found = whole(command, args, **more)
+    return found and EngineReading(*found[:7])
 
 
 def reading(**more: Any) -> EngineReading:
@@ -31,7 +37,6 @@ def reading(**more: Any) -> EngineReading:
         "nodes": None,
         "rank": None,
         "all_ranks": more.get("nodes") is not None,
-        "absent_paths": frozenset({"/health/ready"}),
     }
     return EngineReading(**{**plain, **more})
 
@@ -48,6 +53,11 @@ def reading(**more: Any) -> EngineReading:
         (["sh", "-c", "vllm serve m"], None),
         (["/bin/bash", "-ec"], ["exec vllm serve m"]),
         (["bash", "-c"], ["A=1 exec vllm serve \\\n  m\n"]),
+        (["sh", "-c", "ray start --head; vllm serve m"], None),
+        (["sh", "-c", "sleep 1 && vllm serve m"], None),
+        (["sh", "-c", "vllm serve m 2>&1 | tee log"], None),
+        (["sh", "-c", "vllm serve m\nsleep 1"], None),
+        (["sh", "-c", "vllm serve $MODEL # the model"], None),
     ],
 )
 def test_ways_to_start_it(command: list[str], args: list[str] | None) -> None:
@@ -64,10 +74,12 @@ def test_ways_to_start_it(command: list[str], args: list[str] | None) -> None:
         (["python", "server.py"], None),
         (["python", "-m", "http.server"], None),
         (["python", "run.py", "-m", "vllm.entrypoints.openai.api_server"], None),
-        (["sh", "-c", "ray start --head; vllm serve m"], None),
-        (["sh", "-c", "sleep 1 && vllm serve m"], None),
-        (["sh", "-c", "vllm serve m | tee log"], None),
-        (["sh", "-c", "vllm serve m\nsleep 1"], None),
+        (["sh", "-c", "ray start --head"], None),
+        (["sh", "-c", "vllm serve a & vllm serve b"], None),
+        (["sh", "-c", "if true; then vllm serve m; fi"], None),
+        (["sh", "-c", "[ $A ] && exec vllm serve m\nvllm serve m --headless"], None),
+        (["sh", "-c", "vllm serve m $EXTRA_ARGS"], None),
+        (["sh", "-c", "vllm serve m --headless $EXTRA_ARGS"], None),
         (["sh", "-c", "vllm serve $(cat name)"], None),
         (["sh", "-c", "vllm serve `cat name`"], None),
         (["sh", "-c", 'vllm serve "$@"'], None),

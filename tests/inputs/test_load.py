@@ -270,7 +270,7 @@ def test_files_that_would_be_passed_over_are_said(tmp_path: Path) -> None:
         ("profiles/servings/team/a.yaml", "move its files into"),
         ("profiles/serving/a.yaml", "call it servings"),
         ("profiles/Servings/a.yaml", "call it servings"),
-        ("profiles/other/a.yaml", "the folders are models, hardware, clusters, servings"),
+        ("profiles/other/a.yaml", "the folders are models, hardware, clusters, nodes, servings"),
         ("profiles/a.yaml", "move it into one of"),
     ],
 )

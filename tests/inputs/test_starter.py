@@ -6,6 +6,7 @@ import pytest
 
 from gangform.apis.versions import Release
 from gangform.findings import InputError
+from gangform.inputs.defaults import EDITIONS, following
 from gangform.inputs.load import load_text, shipped_library
 from gangform.inputs.starter import BACKENDS, NEWEST_ENGINE, split, starter
 
@@ -25,6 +26,12 @@ def test_a_starter_file_loads_is_short_and_explains_itself(
     for line in text.splitlines():
         assert "# " in line or line == "cluster:"
         assert line == line.rstrip() and "\t" not in line
+
+
+def test_a_new_fleet_begins_with_the_newest_edition(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EDITIONS, 2, following(EDITIONS[1]))
+    text = starter(model="llama-3.1-8b", hardware="h100-8x")
+    assert load_text(text).fleet.defaults == 2
 
 
 def test_the_arguments_are_written() -> None:

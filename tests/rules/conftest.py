@@ -79,6 +79,62 @@ def _set() -> Object:
     }
 
 
+def _roles() -> Object:
+    names = ("prefill", "decode")
+    return {
+        "apiVersion": "disaggregatedset.x-k8s.io/v1",
+        "kind": "DisaggregatedSet",
+        "metadata": {"name": "pd", "namespace": "llm"},
+        "spec": {"roles": [{"name": name, "spec": _set()["spec"]} for name in names]},
+    }
+
+
+def _pool() -> Object:
+    return {
+        "apiVersion": "inference.networking.k8s.io/v1",
+        "kind": "InferencePool",
+        "metadata": {"name": "r1", "namespace": "llm"},
+        "spec": {
+            "selector": {"matchLabels": {LWS + "name": "r1", LWS + "worker-index": "0"}},
+            "targetPorts": [{"number": 8000}],
+            "endpointPickerRef": {"name": "picker", "port": {"number": 9002}},
+        },
+    }
+
+
+def _route() -> Object:
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "HTTPRoute",
+        "metadata": {"name": "r1", "namespace": "llm"},
+        "spec": {
+            "parentRefs": [{"name": "front"}],
+            "rules": [{"backendRefs": [{"name": "r1-leader", "port": 80}]}],
+        },
+    }
+
+
+def _ingress() -> Object:
+    backend = {"service": {"name": "r1-leader", "port": {"name": "http"}}}
+    path = {"path": "/", "pathType": "Prefix", "backend": backend}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "r1", "namespace": "llm"},
+        "spec": {"rules": [{"http": {"paths": [path]}}]},
+    }
+
+
+def _domain() -> Object:
+    channel = {"allocationMode": "Single", "resourceClaimTemplate": {"name": "r1-channel"}}
+    return {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "ComputeDomain",
+        "metadata": {"name": "r1", "namespace": "llm"},
+        "spec": {"numNodes": 2, "channel": channel},
+    }
+
+
 def _deployment() -> Object:
     template = _template(leader=True)
     template["metadata"]["labels"] = {"app.kubernetes.io/name": "small"}
@@ -90,6 +146,23 @@ def _deployment() -> Object:
         "spec": {
             "replicas": 2,
             "selector": {"matchLabels": {"app.kubernetes.io/name": "small"}},
+            "template": template,
+        },
+    }
+
+
+def _stateful() -> Object:
+    template = _template(leader=True)
+    template["metadata"]["labels"] = {"app.kubernetes.io/name": "hand"}
+    template["spec"]["containers"][0]["args"] = ["--tensor-parallel-size=8"]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "hand", "namespace": "llm"},
+        "spec": {
+            "replicas": 2,
+            "serviceName": "hand",
+            "selector": {"matchLabels": {"app.kubernetes.io/name": "hand"}},
             "template": template,
         },
     }
@@ -241,7 +314,13 @@ def _rules() -> Object:
 
 BUILDERS: dict[str, Callable[[], Object]] = {
     "set": _set,
+    "roles": _roles,
+    "domain": _domain,
+    "pool": _pool,
+    "route": _route,
+    "ingress": _ingress,
     "deployment": _deployment,
+    "stateful": _stateful,
     "service": _service,
     "budget": _budget,
     "scaler": _scaler,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gangform.documents.document import Key
+
 Make = Callable[..., dict[str, Any]]
 Check = Callable[..., None]
 
@@ -81,3 +83,55 @@ def test_a_startup_probe_gives_time_to_load(make: Make, refused: Check, accepted
     accepted("startup-budget-short", make("set", {"L>C>startupProbe": delayed}))
     cpu = {"L>C>startupProbe": {**probe(), "failureThreshold": 12}, "B>C>resources": {}}
     accepted("startup-budget-short", make("set", cpu))
+
+
+def limited(seconds: int) -> dict[str, Any]:
+    return {"L>C>env": [{"name": "VLLM_ENGINE_READY_TIMEOUT_S", "value": str(seconds)}]}
+
+
+def test_a_startup_probe_waits_for_what_is_known(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    code, at = "startup-probe-too-short", f"{AT}.startupProbe.failureThreshold"
+    short = {"L>C>startupProbe": {**probe(), "failureThreshold": 30}}
+    refused(
+        "startup-probe-too-short",
+        f"{at} ~ raised to 3600 s",
+        make("set", {**short, **limited(3600)}),
+    )
+    accepted("startup-budget-short", make("set", {**short, **limited(3600)}))
+    accepted("startup-probe-too-short", make("set", short), make("set", {**short, **limited(600)}))
+    accepted(code, make("set", limited(7200)), make("deployment"))
+    key = Key("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "llm", "r1")
+    refused(code, f"{at} ~ failureThreshold: 130", make("set", short), cold_starts={key: 1300})
+    accepted(code, make("set"), cold_starts={key: 1300})
+
+
+def test_an_engine_listens_where_it_is_asked(make: Make, refused: Check, accepted: Check) -> None:
+    args = make("set")["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"][0][
+        "args"
+    ]
+    own = {"L>C>args": [*args, "--host=127.0.0.1"]}
+    refused("engine-on-loopback", f"{AT}.args ~ startupProbe asks", make("set", own))
+    silent = {**own, "L>C>startupProbe": ..., "L>C>readinessProbe": ...}
+    refused("engine-on-loopback", f"{AT}.args ~ Service", make("set", silent), make("service"))
+    accepted("engine-on-loopback", make("set", silent))
+    sglang = ["python3", "-m", "sglang.launch_server", "--port=8000"]
+    bare = {"B>C>command": sglang, "B>C>args": ["--tp=8"]}
+    refused("engine-on-loopback", f"{AT}.args ~ listens on 127.0.0.1", make("set", bare))
+    open_ = {"B>C>command": sglang, "B>C>args": ["--host=0.0.0.0"]}
+    accepted("engine-on-loopback", make("set"), make("set", open_))
+
+
+def test_other_ranks_of_sglang_have_fewer_paths(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    sglang = ["python3", "-m", "sglang.launch_server", "--port=8000", "--host=0.0.0.0"]
+    bare = {"B>C>command": sglang, "B>C>args": ["--nnodes=2", "--node-rank=$(LWS_WORKER_INDEX)"]}
+    asks = {"W>C>readinessProbe": probe("/ready", 8000)}
+    at = "workerTemplate.spec.containers[0].readinessProbe.httpGet.path ~ ranks above 0"
+    refused("probe-path-unknown", at, make("set", {**bare, **asks}))
+    accepted("probe-path-unknown", make("set", {**bare, "L>C>readinessProbe": probe("/ready")}))
+    accepted(
+        "probe-path-unknown", make("set", {**bare, "W>C>readinessProbe": probe("/health", 8000)})
+    )

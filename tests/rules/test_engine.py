@@ -1,4 +1,4 @@
-"""Command lines and variables."""
+"""Command lines of engines against their group."""
 
 from __future__ import annotations
 
@@ -71,39 +71,82 @@ def test_the_leader_serves_and_workers_do_not(make: Make, refused: Check, accept
     accepted("worker-not-headless", make("set", meant))
 
 
-def test_no_shell_no_shell_variable(make: Make, refused: Check, accepted: Check) -> None:
-    for word in ("--x=$HOST", "${HOST}"):
-        wrong = make("set", {"L>C>args": [word]})
-        refused("shell-variable-literal", "containers[0].args[0] ~ $(HOST)", wrong)
-    accepted("shell-variable-literal", make("set"), make("set", {"L>C>args": ["--cost=5$", "$$A"]}))
-    shell = {"L>C>command": ["bash", "-c"], "L>C>args": ["exec vllm serve $MODEL"]}
-    accepted("shell-variable-literal", make("set", shell))
+SGLANG = ["python3", "-m", "sglang.launch_server", "--model-path=/models/m", "--host=0.0.0.0"]
+PLACE = [NODES, RANK, "--dist-init-addr=$(LWS_LEADER_ADDRESS):20000"]
 
 
-def test_no_shell_variable_in_a_value(make: Make, refused: Check, accepted: Check) -> None:
-    wrong = make("set", {"W>C>env": [{"name": "HF_TOKEN", "value": "$HF_TOKEN"}]})
-    refused("shell-variable-in-value", "containers[0].env[0].value", wrong)
-    right = make(
-        "set", {"W>C>env": [{"name": "A", "value": "$(B)"}, {"name": "P", "value": "a$b"}]}
+def test_sglang_has_the_same_duties(make: Make, refused: Check, accepted: Check) -> None:
+    def sglang(*args: str, **more: Any) -> dict[str, Any]:
+        return make("set", {"B>C>command": SGLANG, "B>C>args": list(args), **more})
+
+    whole = sglang("--tp=16", *PLACE)
+    wide = sglang("--tp=16", "--dp-size=16", "--enable-dp-attention", *PLACE)
+    for code in (
+        "engine-needs-more-gpus",
+        "engine-leaves-gpus-idle",
+        "engine-nodes-differ",
+        "node-rank-missing",
+        "node-rank-wrong",
+        "worker-not-headless",
+        "leader-headless",
+    ):
+        accepted(code, whole)
+        accepted(code, wide)
+    refused("engine-needs-more-gpus", "containers[0].args ~ 32 GPUs", sglang("--tp=32", *PLACE))
+    refused("engine-leaves-gpus-idle", "containers[0].args ~ 8 GPUs", sglang("--tp=8", *PLACE))
+    refused("engine-nodes-differ", "args[1] ~ 3 nodes", sglang("--tp=16", "--nnodes=3", RANK))
+    refused("node-rank-missing", "workerTemplate.spec.containers[0].args", sglang("--tp=16", NODES))
+    refused(
+        "node-rank-wrong",
+        "workerTemplate.spec.containers[0].args",
+        sglang("--tp=16", NODES, "--node-rank=0"),
     )
-    accepted("shell-variable-in-value", right)
 
 
-def test_every_reference_is_defined_before(make: Make, refused: Check, accepted: Check) -> None:
-    typo = make("set", {"W>C>args": ["--master-addr=$(LWS_LEADER_ADRESS)"]})
-    at = "workerTemplate.spec.containers[0].args[0] ~ write $(LWS_LEADER_ADDRESS)"
-    refused("variable-undefined", at, typo)
-    alone = {"spec>template>spec>containers>0>args": ["$(LWS_GROUP_SIZE)"]}
-    refused("variable-undefined", "containers[0].args[0]", make("deployment", alone))
-    early = [{"name": "A", "value": "$(B)"}, {"name": "B", "value": "1"}]
-    refused("variable-undefined", "containers[0].env[0].value", make("set", {"L>C>env": early}))
-    accepted("variable-undefined", make("set", {"L>C>env": early[::-1], "L>C>args": ["$(A)"]}))
-    accepted(
-        "variable-undefined",
-        make("set"),
-        make("set", {"L>C>args": ["$$(X)", "$(R1_SERVICE_HOST)"]}),
+def test_data_ranks_fill_their_pods(make: Make, refused: Check, accepted: Check) -> None:
+    meet = ["--data-parallel-address=$(LWS_LEADER_ADDRESS)", "--data-parallel-hybrid-lb"]
+
+    def wide(data: int, local: int, *more: str) -> dict[str, Any]:
+        sizes = [f"--data-parallel-size={data}", f"--data-parallel-size-local={local}"]
+        script = " ".join(["exec vllm serve m", *sizes, *meet, *more])
+        return make("set", {"B>C>command": ["bash", "-c"], "B>C>args": [script]})
+
+    first = "--data-parallel-start-rank=$((LWS_WORKER_INDEX * 8))"
+    for code in ("engine-needs-more-gpus", "engine-leaves-gpus-idle", "engine-nodes-differ"):
+        accepted(code, wide(16, 8, first))
+    accepted("node-rank-missing", wide(16, 8, first))
+    refused("engine-needs-more-gpus", "args[0] ~ runs 16 ranks on each", wide(32, 16, first))
+    refused("engine-leaves-gpus-idle", "args[0] ~ runs 4 ranks on each", wide(8, 4, first))
+    refused("engine-nodes-differ", "args[0] ~ fill 4 pods", wide(32, 8, first))
+    refused("node-rank-missing", "workerTemplate.spec.containers[0].args[0]", wide(16, 8))
+    # The leader answers, and the worker has all the ranks.
+    apart = make(
+        "set",
+        {
+            "L>C>args": ["--data-parallel-size=8", "--data-parallel-size-local=0", meet[0]],
+            "W>C>args": [
+                "--data-parallel-size=8",
+                "--data-parallel-size-local=8",
+                meet[0],
+                "--headless",
+            ],
+        },
     )
-    other = {"L>C>envFrom": [{"configMapRef": {"name": "x"}}], "L>C>args": ["$(X)"]}
-    accepted("variable-undefined", make("set", other))
-    shell = {"L>C>command": ["sh", "-c"], "L>C>args": ["exec serve $(hostname)"]}
-    accepted("variable-undefined", make("set", shell))
+    for code in ("engine-nodes-differ", "node-rank-missing", "engine-needs-more-gpus"):
+        accepted(code, apart)
+
+
+def test_nodes_that_are_no_group_are_not_judged(make: Make, accepted: Check) -> None:
+    one = {"spec>template>spec>containers>0>args": line("--nnodes=2", "--node-rank=0")}
+    for code in ("engine-needs-more-gpus", "engine-leaves-gpus-idle"):
+        accepted(code, make("deployment", one))
+
+
+def test_tensor_ranks_lie_on_one_node(make: Make, refused: Check, accepted: Check) -> None:
+    wide = ["--tensor-parallel-size=16", NODES, RANK]
+    at = "leaderTemplate.spec.containers[0].args ~ tensor 8 and pipeline 2"
+    refused("tensor-across-nodes", at, make("set", {"L>C>args": wide}))
+    env = [{"name": "NCCL_MNNVL_ENABLE", "value": "1"}]
+    claims = {"L>spec>resourceClaims": [{"name": "domain"}]}
+    accepted("tensor-across-nodes", make("set"), make("set", {"L>C>args": wide, "L>C>env": env}))
+    accepted("tensor-across-nodes", make("set", {"L>C>args": wide, **claims}))

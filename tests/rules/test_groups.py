@@ -190,3 +190,39 @@ def test_variables_of_the_controller_are_its_own(
     own = make("set", {"L>C>env": [{"name": "LWS_LEADER_ADDRESS", "value": "r1-0"}]})
     refused("variable-of-controller", "containers[0].env[0]", own)
     accepted("variable-of-controller", make("set", {"L>C>env": [{"name": "A", "value": "b"}]}))
+
+
+def test_a_surge_is_a_number_of_groups(make: Make, refused: Check, accepted: Check) -> None:
+    for value, words in ((-1, "negative"), ("101%", "more than 100"), ("1", "neither"), ("x%", "")):
+        wrong = make("set", {f"{ROLLING}>maxUnavailable": value})
+        refused("rollout-refused", f"maxUnavailable ~ {words}", wrong)
+    for value in (0, 50, "25%", "100%"):
+        accepted("rollout-refused", make("set", {f"{ROLLING}>maxSurge": value}))
+
+
+def test_a_canary_leaves_a_group_to_the_new_revision(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    for held in (2, 9):
+        at = "partition ~ partition: 1"
+        refused("partition-holds-all-groups", at, make("set", {f"{ROLLING}>partition": held}))
+    accepted("partition-holds-all-groups", make("set", {f"{ROLLING}>partition": 1}), make("set"))
+
+
+def test_no_set_is_called_like_a_group(make: Make, refused: Check, accepted: Check) -> None:
+    def called(name: str) -> dict[str, Any]:
+        return make("set", {"metadata>name": name})
+
+    refused("set-names-collide", "LeaderWorkerSet/r1-1 metadata.name", make("set"), called("r1-1"))
+    for name in ("r1-2", "r1-01", "r1-a", "r2-1"):
+        accepted("set-names-collide", make("set"), called(name))
+    apart = make("set", {"metadata>name": "r1-1", "metadata>namespace": "other"})
+    accepted("set-names-collide", make("set"), apart)
+
+
+def test_subgroups_have_a_policy(make: Make, refused: Check, accepted: Check) -> None:
+    key = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
+    asks = {"metadata>annotations": {key: "example.com/rack"}}
+    refused("subgroups-refused", f"annotations[{key}]", make("set", asks))
+    policy = {f"{SET}>subGroupPolicy": {"subGroupSize": 2}}
+    accepted("subgroups-refused", make("set", {**asks, **policy}))

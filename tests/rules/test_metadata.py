@@ -38,3 +38,31 @@ def test_an_object_has_a_name_of_its_own(make: Make, refused: Check, accepted: C
     accepted("name-generated", make("service"), make("service", {"metadata>generateName": "r1-"}))
     owner = [{"kind": "X", "name": "x"}]
     accepted("name-generated", make("service", {**prefix, "metadata>ownerReferences": owner}))
+
+
+def test_an_object_has_a_head_that_the_server_reads(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    refused("object-malformed", "kind ~ is `5`", make("service", {"kind": 5}))
+    refused("object-malformed", "apiVersion ~ missing", make("service", {"apiVersion": ""}))
+    refused("object-malformed", "metadata ~ is a list", make("service", {"metadata": []}))
+    refused(
+        "object-malformed",
+        'metadata.name ~ write name: "17"',
+        make("service", {"metadata>name": 17}),
+    )
+    refused(
+        "object-malformed",
+        "metadata.namespace ~ `true`",
+        make("service", {"metadata>namespace": True}),
+    )
+    refused(
+        "object-malformed", "metadata.name ~ has no name", make("service", {"metadata>name": ...})
+    )
+    refused("object-malformed", "spec ~ is `x`, not a map", make("set", {"spec": "x"}))
+    accepted("object-malformed", make("set"), make("service"))
+    accepted(
+        "object-malformed", {"apiVersion": "example.net/v1", "kind": "Settings", "spec": "any"}
+    )
+    prefix = {"metadata>name": ..., "metadata>generateName": "r1-"}
+    accepted("object-malformed", make("service", prefix))

@@ -77,3 +77,33 @@ def test_the_table_says_known_and_never_all() -> None:
         "vllm:y:rate5m",
         "vllm:z",
     ]
+
+
+def test_an_endpoint_names_a_port_that_is_there(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    def point(**endpoint: Any) -> dict[str, Any]:
+        return make("monitor", {"spec>podMetricsEndpoints": [endpoint]})
+
+    at = "podMetricsEndpoints[0].port ~ http"
+    refused("monitor-port-unknown", at, point(port="metrics"), make("set"))
+    accepted("monitor-port-unknown", point(port="http"), point(portNumber=8000), make("set"))
+    accepted("monitor-port-unknown", point(port="metrics"))
+
+
+def test_an_endpoint_names_a_port_of_its_service(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    service = make("service", {"metadata>labels": {"app": "r1"}})
+    monitor = {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": {"name": "r1", "namespace": "llm"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "r1"}},
+            "endpoints": [{"port": "metrics"}],
+        },
+    }
+    refused("monitor-port-unknown", "spec.endpoints[0].port ~ http", monitor, service)
+    accepted("monitor-port-unknown", monitor, make("service"))
+    accepted("monitor-port-unknown", monitor)

@@ -24,7 +24,7 @@ def test_a_selector_matches_some_pod(make: Make, refused: Check, accepted: Check
 def test_a_selector_may_be_meant_for_pods_that_we_do_not_read(make: Make, accepted: Check) -> None:
     other = {
         "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
+        "kind": "DaemonSet",
         "metadata": {"name": "db", "namespace": "llm"},
         "spec": {"template": {"spec": {"containers": []}}},
     }

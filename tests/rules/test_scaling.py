@@ -86,3 +86,62 @@ def test_bounds_are_in_order(make: Make, refused: Check, accepted: Check) -> Non
     zero = make("scaler", {"spec>minReplicas": 0, "spec>metrics": cpu})
     refused("scale-bounds-refused", "spec.minReplicas ~ HPAScaleToZero", zero)
     accepted("scale-bounds-refused", make("scaler"), make("scaler", {"spec>minReplicas": 0}))
+
+
+def test_without_a_metric_the_cpu_counts(make: Make, refused: Check, accepted: Check) -> None:
+    bare = make("scaler", {"spec>metrics": ...})
+    refused("scale-by-idle-signal", "spec.metrics ~ cpu", bare, make("set"))
+    accepted("scale-by-idle-signal", bare)
+
+
+def test_bounds_of_keda_are_taken(make: Make, refused: Check, accepted: Check) -> None:
+    low = make("keda", {"spec>maxReplicaCount": 1})
+    refused("scale-bounds-refused", "spec.maxReplicaCount ~ below minReplicaCount 2", low)
+    refused(
+        "scale-bounds-refused", "spec.idleReplicaCount", make("keda", {"spec>idleReplicaCount": 2})
+    )
+    accepted("scale-bounds-refused", make("keda"), make("keda", {"spec>idleReplicaCount": 0}))
+    accepted("scale-bounds-refused", make("keda", {"spec>maxReplicaCount": ...}))
+
+
+def test_a_set_has_one_autoscaler(make: Make, refused: Check, accepted: Check) -> None:
+    refused(
+        "scale-target-twice",
+        "ScaledObject/r1 spec.scaleTargetRef ~ HorizontalPodAutoscaler r1",
+        make("scaler"),
+        make("keda"),
+    )
+    other = {"spec>scaleTargetRef>name": "r2"}
+    accepted("scale-target-twice", make("scaler"), make("keda", other))
+    owner = {"metadata>ownerReferences": [{"kind": "ScaledObject", "name": "r1"}]}
+    accepted("scale-target-twice", make("keda"), make("scaler", owner))
+
+
+def test_zero_groups_are_meant(make: Make, refused: Check, accepted: Check) -> None:
+    bare = make("keda", {"spec>minReplicaCount": ...})
+    refused("scale-to-zero-unsaid", "spec.minReplicaCount ~ r1", bare, make("set"))
+    accepted("scale-to-zero-unsaid", make("keda", {"spec>minReplicaCount": 0}), make("set"))
+    accepted("scale-to-zero-unsaid", bare)
+
+
+def vertical(**spec: Any) -> dict[str, Any]:
+    target = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "r1"}
+    return {
+        "apiVersion": "autoscaling.k8s.io/v1",
+        "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": "r1", "namespace": "llm"},
+        "spec": {"targetRef": target, **spec},
+    }
+
+
+def test_nobody_evicts_a_group_for_its_requests(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    at = "spec.updatePolicy.updateMode ~ a group of 2 along"
+    refused("vertical-scaling-of-groups", at, vertical(), make("set"))
+    advice = vertical(updatePolicy={"updateMode": "Off"})
+    accepted("vertical-scaling-of-groups", advice, make("set"))
+    accepted("vertical-scaling-of-groups", vertical())
+    lost = vertical(targetRef={**vertical()["spec"]["targetRef"], "name": "r2"})
+    refused("reference-unresolved", "spec.targetRef.name ~ r1", lost, make("set"))
+    accepted("reference-unresolved", advice, make("set"))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import ClassVar
 
 from gangform.apis.forms import Abilities, GroupView, PodView, Rendezvous, Selectors
 from gangform.apis.keys import APP_NAME, APPS, POD_TEMPLATE_HASH
-from gangform.documents.document import Document, Manifest, dig, mapping, text, whole
+from gangform.documents.document import Document, dig, mapping, text, texts, whole
 
 KIND = "Deployment"
 
@@ -45,6 +45,9 @@ class DeploymentForm:
     api_version: ClassVar[str] = APPS
     can: ClassVar[Abilities] = Abilities(
         runs_groups=False,
+        scales=True,
+        rolls_in_place=True,
+        whole_pods=True,
         surges=True,
         recreates_groups=False,
         has_group_label=False,
@@ -55,6 +58,10 @@ class DeploymentForm:
     def longest_name(self, *, size: int, highest_index: int) -> int:
         """See `longest_name` of this module; the same for every index, since pods have none."""
         return longest_name()
+
+    def peak(self, replicas: int, *, surge: int, unavailable: int) -> int:
+        """See `peak_replicas` of this module."""
+        return peak_replicas(replicas, surge=surge)
 
     def selectors(self, *, name: str, app: str) -> Selectors:
         """Every pod serves, so leaders and pods are the same: the app label of the template."""
@@ -76,10 +83,10 @@ class DeploymentForm:
             path=("spec", "template"),
             role="pod",
             per_group=1,
-            labels=_texts(mapping(template, "metadata", "labels")),
+            labels=texts(mapping(template, "metadata", "labels")),
             varying=frozenset({POD_TEMPLATE_HASH}),
             never={},
-            annotations=_texts(mapping(template, "metadata", "annotations")),
+            annotations=texts(mapping(template, "metadata", "annotations")),
             spec=mapping(template, "spec"),
         )
         yield GroupView(
@@ -87,6 +94,13 @@ class DeploymentForm:
             kind=KIND,
             namespace=text(manifest, "metadata", "namespace"),
             name=text(manifest, "metadata", "name"),
+            own=("metadata",),
+            at=("spec",),
+            role="",
+            copies=1,
+            added=0,
+            target=document.key,
+            selectors=Selectors(leaders=pod.labels, pods=pod.labels, group=None),
             replicas=whole(spec, "replicas"),
             size=1,
             leader=pod,
@@ -94,7 +108,3 @@ class DeploymentForm:
             surge=dig(rolling, "maxSurge"),
             unavailable=dig(rolling, "maxUnavailable"),
         )
-
-
-def _texts(labels: Manifest) -> Mapping[str, str]:
-    return {key: value for key, value in labels.items() if isinstance(value, str)}

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from gangform.apis import core_effects, kueue_effects, leaderworkerset_effects, volcano_effects
-from gangform.apis.effects import Effect, Effects, Outcome, Situation
+from gangform.apis.effects import Effect, Effects, Outcome, Situation, field
 from gangform.apis.stored import complete
 from gangform.apis.versions import Evidence, Versions
 from gangform.documents.changes import Change, changes
-from gangform.documents.document import Manifest, key_of
+from gangform.documents.document import Key, Manifest, key_of
 
 TABLES: Final[Mapping[tuple[str, str], Effects]] = {
     (table.group, table.kind): table
@@ -29,9 +29,14 @@ _UNKNOWN: Final = Effects(
     "",
     [
         Effect(("metadata",), Outcome.NONE, Evidence.CODE, "apimachinery ObjectMeta"),
+        Effect(field("spec.template.spec"), Outcome.ROLLS, Evidence.DOCS, "a template of pods"),
         Effect((), Outcome.IN_PLACE, Evidence.DOCS, "no table: not known to restart anything"),
     ],
 )
+
+
+_NO_FIELDS: Final = (("status",), ("apiVersion",))
+"""The controllers' own, and the version that an object is written in: it is the same object in each."""
 
 
 class Consequence(NamedTuple):
@@ -39,6 +44,11 @@ class Consequence(NamedTuple):
 
     change: Change
     effect: Effect
+
+
+def table_of(key: Key) -> Effects:
+    """The table of an object's kind; of an unknown one a table that knows only templates of pods."""
+    return TABLES.get((key.group, key.kind), _UNKNOWN)
 
 
 def consequences(
@@ -53,8 +63,7 @@ def consequences(
     """
     before, after = complete(before), complete(after)
     situation = Situation(before, after, versions or Versions())
-    key = key_of(after)
-    table = TABLES.get((key.group, key.kind), _UNKNOWN)
+    table = table_of(key_of(after))
     for change in changes(before, after):
-        if change.path[:1] != ("status",):
+        if change.path[:1] not in _NO_FIELDS:
             yield Consequence(change, table.of(change, situation))

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gangform.apis import keys
-from gangform.apis.effects import Effect, Effects, Outcome, field
+from gangform.apis.effects import API_SERVER, Effect, Effects, Outcome, field
 from gangform.apis.kueue_effects import queue_labels
 from gangform.apis.versions import Evidence
 
-_API = "the API server"
 _METADATA = Effect(("metadata",), Outcome.NONE, Evidence.CODE, "apimachinery ObjectMeta")
 
 
@@ -38,14 +37,14 @@ DEPLOYMENT = Effects(
     _group(keys.APPS),
     "Deployment",
     [
-        *queue_labels("a Deployment"),
+        *queue_labels("a Deployment", Evidence.CODE, "Kueue's webhook for Deployments at 0.17.0"),
         Effect(
             field("spec.selector"),
             Outcome.REFUSED,
             Evidence.CODE,
             "apps/v1 ValidateDeploymentUpdate",
             says="a Deployment keeps its selector",
-            by=_API,
+            by=API_SERVER,
         ),
         Effect(field("spec.template"), Outcome.ROLLS, Evidence.CODE, "apps/v1"),
         *replicas(),
@@ -65,7 +64,7 @@ SERVICE = Effects(
                 Evidence.CODE,
                 "core/v1 ValidateServiceUpdate",
                 says="a Service keeps its address",
-                by=_API,
+                by=API_SERVER,
                 ways=("changed",),
             )
             for name in ("clusterIP", "clusterIPs")

@@ -21,6 +21,9 @@ from gangform.findings import Path
 ENTRY: Final = "[]"
 """In the field of a row: any entry of a list."""
 
+API_SERVER: Final = "by the API server"
+"""Who refuses what an API calls immutable."""
+
 Way = Literal["added", "removed", "changed", "reordered", "lowered", "raised"]
 """How a field may change; `lowered` and `raised` are kinds of `changed`, for quantities."""
 
@@ -72,12 +75,14 @@ class Effect(NamedTuple):
     says: str = ""
     """What an operator should know beyond the outcome, without a full stop."""
     by: str = ""
-    """Who refuses it."""
+    """Who refuses it, or as long as what: `by the API server`."""
     ways: tuple[Way, ...] = ()
     """Only where it changes like this; empty for every way."""
     condition: Condition | None = None
     entry: bool = False
     """Only where an entry of the list as a whole comes, goes or moves."""
+    paced: bool = True
+    """Whether a rollout that it begins obeys the rollout strategy."""
 
     def covers(self, path: Path) -> bool:
         """Whether a path lies at or below the field."""
@@ -127,6 +132,11 @@ class Effects:
 
     def _first(self, path: Path, change: Change, situation: Situation) -> Effect:
         return next(row for row in self.rows if row.is_about(path, change, situation))
+
+    @cached_property
+    def rolls(self) -> bool:
+        """Whether the kind runs pods that a change replaces."""
+        return any(row.outcome is Outcome.ROLLS for row in self.rows)
 
     @cached_property
     def shown(self) -> tuple[tuple[str, Effect], ...]:

@@ -8,7 +8,7 @@ without a cluster.
 from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, Literal, NamedTuple, Protocol
 
-from gangform.documents.document import Document, Manifest, Node
+from gangform.documents.document import Document, Key, Manifest, Node, dig, text
 from gangform.findings import Path
 
 PodRole = Literal["leader", "worker", "pod"]
@@ -20,6 +20,12 @@ class Abilities(NamedTuple):
 
     runs_groups: bool
     """One replica is several pods that live and die together."""
+    scales: bool
+    """The kind has a scale subresource, which an autoscaler may target."""
+    rolls_in_place: bool
+    """A rollout replaces the pods of the same object; else a new object is raised beside the old one."""
+    whole_pods: bool
+    """One pod is surely a replica by itself where `runs_groups` is not said; else several may belong together."""
     surges: bool
     """A rollout may create groups beyond the wanted number first."""
     recreates_groups: bool
@@ -85,6 +91,19 @@ class GroupView(NamedTuple):
     kind: str
     namespace: str
     name: str
+    own: Path
+    """Where the metadata stands whose labels and annotations the controller reads for this set."""
+    at: Path
+    """Where the spec of the set stands: `("spec",)`, or inside a role."""
+    role: str
+    """The role of a set of roles; empty where the object is one set."""
+    copies: int
+    """How many such sets the object makes: the slices of a set of roles, else 1."""
+    added: int
+    """Characters that the controller puts around the name before it bounds it."""
+    target: Key
+    """What an autoscaler of the set names: the object, or the scaler that the controller makes for a role."""
+    selectors: Selectors
     replicas: int | None
     """Groups wanted; `None` where the manifest leaves it to an autoscaler."""
     size: int
@@ -101,9 +120,22 @@ class GroupView(NamedTuple):
         """Leader and workers."""
         return (self.leader,) if self.workers is None else (self.leader, self.workers)
 
+    @property
+    def title(self) -> str:
+        """How people call it: the name, with the role where there are several."""
+        return f"{self.name}/{self.role}" if self.role else self.name
 
-class Form(Protocol):
-    """A kind that runs groups: write side and read side of one controller's habits."""
+    def part(self, *path: str) -> Node | None:
+        """The value at a path of the set's spec; `None` where there is none."""
+        return dig(self.document.manifest, *self.at, *path)
+
+    def word(self, *path: str) -> str:
+        """The text at a path of the set's spec; empty where there is none."""
+        return text(self.document.manifest, *self.at, *path)
+
+
+class Reader(Protocol):
+    """A kind that runs groups, as one reads it: what its controller will make of a manifest."""
 
     kind: ClassVar[str]
     api_version: ClassVar[str]
@@ -113,8 +145,8 @@ class Form(Protocol):
         """The longest name that still works when the group of that index exists."""
         ...
 
-    def selectors(self, *, name: str, app: str) -> Selectors:
-        """Selectors for a set of this kind called `name` whose templates carry the app label `app`."""
+    def peak(self, replicas: int, *, surge: int, unavailable: int) -> int:
+        """Groups that exist at the height of a rollout."""
         ...
 
     def rendezvous(self) -> Rendezvous | None:
@@ -123,4 +155,12 @@ class Form(Protocol):
 
     def read(self, document: Document) -> Iterator[GroupView]:
         """The group sets of a document of this kind. Never raises on bad content."""
+        ...
+
+
+class Form(Reader, Protocol):
+    """A kind that we write too."""
+
+    def selectors(self, *, name: str, app: str) -> Selectors:
+        """Selectors for a set of this kind called `name` whose templates carry the app label `app`."""
         ...

@@ -44,6 +44,7 @@ GPU = "nvidia.com/gpu"
 GPU_PRODUCT = "nvidia.com/gpu.product"
 GPU_CLIQUE = "nvidia.com/gpu.clique"
 """`<cluster UUID>.<clique>`: the NVLink domain of a node (`volcano §9`)."""
+COMPUTE_DOMAIN_GROUP = "resource.nvidia.com"
 COMPUTE_DOMAINS = "computedomains.resource.nvidia.com"
 """Name of the CustomResourceDefinition of NVIDIA's DRA driver that joins nodes over NVLink (`volcano §9`)."""
 

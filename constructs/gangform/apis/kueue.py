@@ -31,6 +31,8 @@ STAMPED_ANNOTATIONS = frozenset(
     {PREFIX + "pod-suspending-parent", PREFIX + "pod-group-serving", POD_INDEX_OFFSET}
 )
 """What the webhook writes onto both templates by itself (`kueue §2.2`)."""
+MANAGED_LABEL = PREFIX + "managed"
+"""What it writes onto the template of a Deployment beside them (read at 0.17.0)."""
 
 LWS_FRAMEWORK = "leaderworkerset.x-k8s.io/leaderworkerset"
 """What the manager's configuration must list, else pods start outside every quota (`kueue §2.1`)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gangform.apis import kueue
-from gangform.apis.effects import Condition, Effect, Effects, Outcome, Situation, field
+from gangform.apis.effects import API_SERVER, Condition, Effect, Effects, Outcome, Situation, field
 from gangform.apis.keys import HOSTNAME
 from gangform.apis.versions import Evidence, Release
 from gangform.documents.document import sequence, text
@@ -23,43 +23,45 @@ def managed(situation: Situation) -> bool:
 
 
 MANAGED = Condition("Kueue manages it", managed)
+WHILE_MANAGED = "while Kueue manages it"
+"""Without Kueue the same change would pass."""
 
 
-def queue_labels(what: str) -> Iterator[Effect]:
-    """The labels on the workload itself."""
+def queue_labels(what: str, evidence: Evidence, source: str) -> Iterator[Effect]:
+    """The labels on the workload itself, with how it is known what its webhook says of them."""
     yield Effect(
         _QUEUE,
         Outcome.REFUSED,
-        Evidence.LAB,
-        "kueue §2.4; seen at 0.17.0",
+        evidence,
+        source,
         says=f"the queue of {what} is frozen while a group is ready",
-        by="Kueue",
+        by=WHILE_MANAGED,
         condition=MANAGED,
     )
     yield Effect(
         _QUEUE,
         Outcome.REFUSED,
         Evidence.CODE,
-        "kueue §2.4; kubernetes-sigs/kueue#4967",
+        "kueue §2.4; kubernetes-sigs/kueue#4967; read at 0.17.0",
         says=f"{what} gets its queue when it is made",
-        by="Kueue",
+        by=WHILE_MANAGED,
         ways=("added",),
     )
     yield Effect(
         _PRIORITY,
         Outcome.ROLLS,
         Evidence.CODE,
-        "kueue §2.2: the webhook writes the label onto the templates",
+        "kueue §2.2: the webhook writes the label onto the templates; read at 0.17.0",
         ways=("changed",),
         condition=MANAGED,
     )
     yield Effect(
         _PRIORITY,
         Outcome.REFUSED,
-        Evidence.LAB,
-        "kueue §2.4; seen at 0.17.0",
+        evidence,
+        source,
         says="the label is neither added to groups that are ready nor removed",
-        by="Kueue",
+        by=WHILE_MANAGED,
         ways=("added", "removed"),
         condition=MANAGED,
     )
@@ -112,9 +114,9 @@ TOPOLOGY = Effects(
             field("spec.levels"),
             Outcome.REFUSED,
             Evidence.CODE,
-            "kueue §1.2",
+            "kueue §1.2; the CRD at 0.17.0",
             says="levels never change; make a Topology of another name and flavors that name it",
-            by="the API server",
+            by=API_SERVER,
         ),
         Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.2"),
         Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.2"),
@@ -132,7 +134,7 @@ FLAVOR = Effects(
             Outcome.REFUSED,
             Evidence.CODE,
             "kueue §1.3",
-            by="the API server",
+            by=API_SERVER,
             condition=_flavor("all"),
         ),
         *(
@@ -141,7 +143,7 @@ FLAVOR = Effects(
                 Outcome.REFUSED,
                 Evidence.CODE,
                 "kueue §1.3",
-                by="the API server",
+                by=API_SERVER,
                 condition=_flavor("some"),
             )
             for name in _FLAVOR_FIELDS
@@ -151,7 +153,7 @@ FLAVOR = Effects(
             Outcome.REFUSED,
             Evidence.CODE,
             "kueue §1.3",
-            by="the API server",
+            by=API_SERVER,
             condition=_flavor("topologyName"),
         ),
         Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.3"),
@@ -216,7 +218,7 @@ LOCAL_QUEUE = Effects(
             Evidence.CODE,
             "kueue §1.5",
             says="a LocalQueue keeps its ClusterQueue; make one of another name",
-            by="the API server",
+            by=API_SERVER,
         ),
         Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.5"),
         Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.5"),

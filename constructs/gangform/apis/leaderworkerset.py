@@ -10,19 +10,23 @@ from typing import ClassVar
 
 from gangform.apis.forms import Abilities, GroupView, PodRole, PodView, Rendezvous, Selectors
 from gangform.apis.versions import Evidence, Release, Row, Table
-from gangform.documents.document import Document, dig, mapping, text, whole
+from gangform.documents.document import Document, dig, mapping, text, texts, whole
+from gangform.findings import Path
 
 API_VERSION = "leaderworkerset.x-k8s.io/v1"
 GROUP = "leaderworkerset.x-k8s.io"
 KIND = "LeaderWorkerSet"
 DEFINITION = f"leaderworkersets.{GROUP}"
 """Name of the CustomResourceDefinition."""
+CONFIGURATION = "config.lws.x-k8s.io/"
+"""Group of the controller's own configuration, as it stands in its ConfigMap (`volcano §7`)."""
 
 PREFIX = "leaderworkerset.sigs.k8s.io/"
 NAME = PREFIX + "name"
 WORKER_INDEX = PREFIX + "worker-index"
 GROUP_INDEX = PREFIX + "group-index"
 EXCLUSIVE_TOPOLOGY = PREFIX + "exclusive-topology"
+SUBGROUP_EXCLUSIVE_TOPOLOGY = PREFIX + "subgroup-exclusive-topology"
 LEADER_INDEX = "0"
 """Value of the worker index on leaders. There is no role label on pods (`lws §1`, `lab` summary 1)."""
 
@@ -103,6 +107,9 @@ class LeaderWorkerSetForm:
     api_version: ClassVar[str] = API_VERSION
     can: ClassVar[Abilities] = Abilities(
         runs_groups=True,
+        scales=True,
+        rolls_in_place=True,
+        whole_pods=False,
         surges=True,
         recreates_groups=True,
         has_group_label=True,
@@ -113,6 +120,10 @@ class LeaderWorkerSetForm:
     def longest_name(self, *, size: int, highest_index: int) -> int:
         """See `longest_name` of this module."""
         return longest_name(size=size, highest_index=highest_index)
+
+    def peak(self, replicas: int, *, surge: int, unavailable: int) -> int:
+        """See `peak_groups` of this module."""
+        return peak_groups(replicas, surge=surge, unavailable=unavailable)
 
     def selectors(self, *, name: str, app: str) -> Selectors:
         """Leaders are the pods with the set's name and worker index 0."""
@@ -130,57 +141,91 @@ class LeaderWorkerSetForm:
         )
 
     def read(self, document: Document) -> Iterator[GroupView]:
-        """One homogeneous set of groups; a missing leaderTemplate means the worker template serves both."""
-        manifest = document.manifest
-        spec = mapping(manifest, "spec")
-        size = whole(spec, "leaderWorkerTemplate", "size") or 1
-        name = text(manifest, "metadata", "name")
-        own, shared = LEADER_TEMPLATE, WORKER_TEMPLATE
-        has_leader = isinstance(dig(manifest, *own), Mapping)
-        rolling = mapping(spec, "rolloutStrategy", "rollingUpdateConfiguration")
-
-        def pods(path: tuple[str, ...], role: PodRole, count: int) -> PodView:
-            template = mapping(manifest, *path)
-            labels = {
-                key: value
-                for key, value in mapping(template, "metadata", "labels").items()
-                if isinstance(value, str)
-            }
-            varying: frozenset[str] = _VARYING
-            never: dict[str, str] = {}
-            if role == "leader":
-                labels[WORKER_INDEX] = LEADER_INDEX
-            else:
-                never = {POD_INDEX: LEADER_INDEX}
-            if role == "worker" and WORKER_INDEX not in labels:
-                # A label of the template wins over the controller's own (lab E9): such workers look like leaders.
-                varying = varying | {WORKER_INDEX}
-                never[WORKER_INDEX] = LEADER_INDEX
-            return PodView(
-                document=document,
-                path=path,
-                role=role,
-                per_group=count,
-                labels={**labels, NAME: name},
-                varying=varying,
-                never=never,
-                annotations={
-                    key: value
-                    for key, value in mapping(template, "metadata", "annotations").items()
-                    if isinstance(value, str)
-                },
-                spec=mapping(template, "spec"),
-            )
-
-        yield GroupView(
-            document=document,
+        """One homogeneous set of groups."""
+        name = text(document.manifest, "metadata", "name")
+        yield group_view(
+            document,
             kind=KIND,
-            namespace=text(manifest, "metadata", "namespace"),
-            name=name,
-            replicas=whole(spec, "replicas"),
-            size=size,
-            leader=pods(own if has_leader else shared, "leader", 1),
-            workers=pods(shared, "worker", size - 1) if size > 1 else None,
-            surge=dig(rolling, "maxSurge"),
-            unavailable=dig(rolling, "maxUnavailable"),
+            at=("spec",),
+            own=("metadata",),
+            fixed={NAME: name},
+            varying=frozenset(),
+            selectors=self.selectors(name=name, app=name),
         )
+
+
+def group_view(
+    document: Document,
+    *,
+    kind: str,
+    at: Path,
+    own: Path,
+    fixed: Mapping[str, str],
+    varying: frozenset[str],
+    selectors: Selectors,
+) -> GroupView:
+    """The set of groups that a spec of this kind makes; a missing leaderTemplate means the worker's serves both.
+
+    Args:
+        document: The object that holds the spec.
+        kind: Its kind, which may hold several such specs.
+        at: Where the spec stands.
+        own: Where the metadata stands that the controller reads for it.
+        fixed: Labels that the controller puts on every pod.
+        varying: Further label keys whose values differ from pod to pod.
+        selectors: Labels that select its pods.
+    """
+    manifest = document.manifest
+    spec = mapping(manifest, *at)
+    size = whole(spec, "leaderWorkerTemplate", "size") or 1
+    base: Path = (*at, "leaderWorkerTemplate")
+    shared: Path = (*base, "workerTemplate")
+    first: Path = (*base, "leaderTemplate")
+    if not isinstance(dig(manifest, *first), Mapping):
+        first = shared
+    rolling = mapping(spec, "rolloutStrategy", "rollingUpdateConfiguration")
+
+    def pods(path: Path, role: PodRole, count: int) -> PodView:
+        template = mapping(manifest, *path)
+        labels = texts(mapping(template, "metadata", "labels"))
+        differ = _VARYING | varying
+        never: dict[str, str] = {}
+        if role == "leader":
+            labels[WORKER_INDEX] = LEADER_INDEX
+        else:
+            never = {POD_INDEX: LEADER_INDEX}
+        if role == "worker" and WORKER_INDEX not in labels:
+            # A label of the template wins over the controller's own (lab E9): such workers look like leaders.
+            differ = differ | {WORKER_INDEX}
+            never[WORKER_INDEX] = LEADER_INDEX
+        return PodView(
+            document=document,
+            path=path,
+            role=role,
+            per_group=count,
+            labels={**labels, **fixed},
+            varying=differ,
+            never=never,
+            annotations=texts(mapping(template, "metadata", "annotations")),
+            spec=mapping(template, "spec"),
+        )
+
+    return GroupView(
+        document=document,
+        kind=kind,
+        namespace=text(manifest, "metadata", "namespace"),
+        name=text(manifest, "metadata", "name"),
+        own=own,
+        at=at,
+        role="",
+        copies=1,
+        added=0,
+        target=document.key,
+        selectors=selectors,
+        replicas=whole(spec, "replicas"),
+        size=size,
+        leader=pods(first, "leader", 1),
+        workers=pods(shared, "worker", size - 1) if size > 1 else None,
+        surge=dig(rolling, "maxSurge"),
+        unavailable=dig(rolling, "maxUnavailable"),
+    )

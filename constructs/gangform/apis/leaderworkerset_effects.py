@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangform.apis import kueue, leaderworkerset
+from gangform.apis import disaggregatedset, kueue, leaderworkerset
 from gangform.apis.core_effects import replicas
 from gangform.apis.effects import Condition, Effect, Effects, Outcome, Situation, field
-from gangform.apis.kueue_effects import MANAGED, managed, queue_labels
+from gangform.apis.kueue_effects import MANAGED, WHILE_MANAGED, managed, queue_labels
 from gangform.apis.versions import Evidence
 from gangform.findings import Path
 
@@ -52,7 +52,7 @@ def _shape() -> Iterator[Effect]:
                 Outcome.REFUSED,
                 Evidence.LAB,
                 "kueue §2.4; lab E4; seen at 0.17.0",
-                by="Kueue",
+                by=WHILE_MANAGED,
                 condition=_frozen(name),
             )
         for containers in ("containers[]", "initContainers[]"):
@@ -62,7 +62,7 @@ def _shape() -> Iterator[Effect]:
                 Evidence.LAB,
                 "kueue §2.4; seen at 0.17.0",
                 says="the number of containers is frozen",
-                by="Kueue",
+                by=WHILE_MANAGED,
                 ways=("added", "removed"),
                 condition=MANAGED,
                 entry=True,
@@ -79,14 +79,14 @@ def _shape() -> Iterator[Effect]:
 
 
 _ROWS = [
-    *queue_labels("a set"),
+    *queue_labels("a set", Evidence.LAB, "kueue §2.4; seen at 0.17.0"),
     *_shape(),
     Effect(
         leaderworkerset.LEADER_TEMPLATE,
         Outcome.REFUSED,
         Evidence.LAB,
         "kueue §2.4; seen at 0.17.0",
-        by="Kueue",
+        by=WHILE_MANAGED,
         ways=("added", "removed"),
         condition=MANAGED,
         entry=True,
@@ -104,7 +104,7 @@ _ROWS = [
         Outcome.REFUSED,
         Evidence.LAB,
         "lab E10; kueue §2.4",
-        by="Kueue",
+        by=WHILE_MANAGED,
         condition=MANAGED,
     ),
     Effect(
@@ -112,7 +112,7 @@ _ROWS = [
         Outcome.REFUSED,
         Evidence.CODE,
         "lws §2b",
-        by="LeaderWorkerSet",
+        by="by the webhook of LeaderWorkerSet",
         ways=("added", "removed"),
         entry=True,
     ),
@@ -121,7 +121,7 @@ _ROWS = [
         Outcome.REFUSED,
         Evidence.CODE,
         "lws §2b",
-        by="LeaderWorkerSet",
+        by="by the webhook of LeaderWorkerSet",
     ),
     Effect(
         (*_GROUPS, "volumeClaimTemplates"),
@@ -154,7 +154,8 @@ _ROWS = [
             Outcome.ROLLS,
             evidence,
             source,
-            says="leaders go at once, outside the pace of the rollout",
+            says="leaders go outside the pace of the rollout",
+            paced=False,
         )
         for key, evidence, source in zip(
             _COPIED, (Evidence.LAB, Evidence.CODE), ("lws §2b; lab E2", "lws §1"), strict=True
@@ -171,8 +172,8 @@ _ROLE: Path = field("spec.roles[]")
 _LATER = "it holds from the next change of a template on"
 
 ROLES = Effects(
-    "disaggregatedset.x-k8s.io",
-    "DisaggregatedSet",
+    disaggregatedset.GROUP,
+    disaggregatedset.KIND,
     [
         Effect((*_ROLE, "spec", "replicas"), Outcome.NONE, Evidence.LAB, "lab E6"),
         Effect(

@@ -22,6 +22,13 @@ _IMAGE: Final = re.compile(
     r"(?::\w[\w.-]{0,127})?(?:@[a-z0-9+._-]+:[0-9a-fA-F]{32,})?\Z",
     re.ASCII,
 )
+DEVICE_ANNOTATIONS: Final = (
+    "k8s.v1.cni.cncf.io/",
+    "v1.multus-cni.io/",
+    "networking.gke.io/",
+    "cdi.k8s.io/",
+)
+"""Beginnings of annotations by which a pod gets further network devices (`engines §8.3`)."""
 _LISTS: Final = ("containers", "initContainers")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _HANDLERS: Final = (*_PROBES, "lifecycle.postStart", "lifecycle.preStop")

@@ -7,15 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gangform.apis.apps import DeploymentForm
-from gangform.apis.forms import Form, GroupView, PodView
+from gangform.apis.disaggregatedset import DisaggregatedSetForm
+from gangform.apis.forms import GroupView, PodView, Reader
 from gangform.apis.leaderworkerset import LeaderWorkerSetForm
-from gangform.documents.document import Document, Key
+from gangform.apis.statefulset import StatefulSetForm
+from gangform.documents.document import Document, Key, sequence, text
 
-FORMS: Mapping[str, Form] = {form.kind: form for form in (DeploymentForm(), LeaderWorkerSetForm())}
+FORMS: Mapping[str, Reader] = {
+    form.kind: form
+    for form in (DeploymentForm(), StatefulSetForm(), LeaderWorkerSetForm(), DisaggregatedSetForm())
+}
 """Every kind that runs groups and that we read."""
 
 
-def form_of(kind: str) -> Form | None:
+def form_of(kind: str) -> Reader | None:
     """The form of a kind; `None` for a kind that runs no groups."""
     return FORMS.get(kind)
 
@@ -34,7 +39,8 @@ class Documents:
         for document in self.all:
             self._by_kind[document.kind].append(document)
             self._by_key.setdefault(document.key, document)
-            if (form := form_of(document.kind)) is not None:
+        for document in self.all:
+            if (form := form_of(document.kind)) is not None and not self._made(document):
                 groups.extend(form.read(document))
         self._groups = tuple(groups)
         self._groups_of: defaultdict[Key, list[GroupView]] = defaultdict(list)
@@ -43,8 +49,19 @@ class Documents:
         self._by_varying: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         for group in self._groups:
             self._groups_of[group.document.key].append(group)
+            if group.target != group.document.key:
+                self._groups_of[group.target].append(group)
             for pod in group.pods:
                 self._index(group.namespace, pod)
+
+    def _made(self, document: Document) -> bool:
+        """Whether a controller made it out of a set that stands here too, as a dump of a cluster shows it."""
+        for owner in sequence(document.manifest, "metadata", "ownerReferences"):
+            group = text(owner, "apiVersion").rpartition("/")[0]
+            kind, name = text(owner, "kind"), text(owner, "name")
+            if form_of(kind) and Key(group, kind, document.key.namespace, name) in self._by_key:
+                return True
+        return False
 
     def _index(self, namespace: str, pod: PodView) -> None:
         number = len(self._pods[namespace])
@@ -68,7 +85,7 @@ class Documents:
         return self._groups
 
     def groups_of(self, key: Key) -> Sequence[GroupView]:
-        """The sets of groups of one object; none where it runs none or does not stand here."""
+        """The sets of groups of one object, or behind what its controller makes for an autoscaler to target."""
         return self._groups_of.get(key, ())
 
     def pods(self, namespace: str, selector: Mapping[str, str]) -> Sequence[PodView]:

@@ -5,7 +5,6 @@ Sources: `volcano §1–§3, §5` (code at v1.15.1) and `lab E8` (seen at 1.15.1
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 
@@ -18,9 +17,11 @@ from gangform.findings import Path
 NEWEST = Release(1, 15)
 """The newest release that was looked at (`volcano §1`)."""
 
-API_VERSION = "scheduling.volcano.sh/v1beta1"
+GROUP = "scheduling.volcano.sh"
+API_VERSION = f"{GROUP}/v1beta1"
 """Of PodGroup and Queue."""
-TOPOLOGY_API_VERSION = "topology.volcano.sh/v1alpha1"
+TOPOLOGY_GROUP = "topology.volcano.sh"
+TOPOLOGY_API_VERSION = f"{TOPOLOGY_GROUP}/v1alpha1"
 """Of HyperNode."""
 
 SCHEDULER = "volcano"
@@ -30,6 +31,12 @@ GROUP_NAME = "scheduling.k8s.io/group-name"
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 """Annotation: on LWS metadata under LWS's provider; on pods for Volcano's own groups (`volcano §1.4, §5`)."""
 GROUP_MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
+GROUP_MIN_RESOURCES = "scheduling.volcano.sh/group-min-resources"
+"""A constant that nobody reads (`volcano §1.4`)."""
+OTHER_GROUP_NAME = "scheduling.volcano.sh/group-name"
+"""Defined, and no membership: only `GROUP_NAME` is (`volcano §1.3`)."""
+BATCH_GROUP = "batch.volcano.sh"
+"""Of Volcano's Job."""
 TOPOLOGY_MODE = "volcano.sh/network-topology-mode"
 TOPOLOGY_TIER = "volcano.sh/network-topology-highest-tier"
 """Read from pods for Volcano's own groups only: without effect on an LWS and its templates (`lab E8`)."""
@@ -62,7 +69,9 @@ def hyper_node_name(*values: str) -> str:
     told_apart = slug == plain and (len(values) == 1 or not any("-" in value for value in values))
     if told_apart and len(slug) <= NAME_LIMIT:
         return slug
-    mark = hashlib.sha256("\0".join(values).encode()).hexdigest()[:8]
+    from hashlib import sha256
+
+    mark = sha256("\0".join(values).encode()).hexdigest()[:8]
     short = slug[: NAME_LIMIT - len(mark) - 1].strip("-")
     return f"{short}-{mark}" if short else f"domain-{mark}"
 
@@ -154,3 +163,37 @@ def hyper_node_faults(manifest: Manifest) -> Iterator[tuple[Path, str, str]]:
             yield path, f"a member has exactly one selector; this one has {len(found)}", "keep one"
         elif text(member, "type") == "HyperNode" and found != ["exactMatch"]:
             yield path, f"{found[0]} on a HyperNode member is not honoured", "use exactMatch"
+
+
+def job_faults(manifest: Manifest) -> Iterator[tuple[Path, str, str]]:
+    """What the webhook refuses in a Job of Volcano: path, what is wrong, what to write (`volcano §4`)."""
+    spec = mapping(manifest, "spec")
+    tasks = sequence(spec, "tasks")
+    if not tasks:
+        yield ("spec", "tasks"), "a Job has at least one task", "add the task with its template"
+    total = 0
+    for index, task in enumerate(tasks):
+        replicas = whole(task, "replicas")
+        replicas = 1 if replicas is None else replicas
+        total += replicas
+        least = whole(task, "minAvailable")
+        if least is not None and least > replicas:
+            yield (
+                ("spec", "tasks", index, "minAvailable"),
+                f"minAvailable {least} is above the {replicas} replicas of its task",
+                f"write minAvailable: {replicas}",
+            )
+    gang = whole(spec, "minAvailable")
+    if tasks and gang is not None and gang > total:
+        yield (
+            ("spec", "minAvailable"),
+            f"minAvailable {gang} is above the {total} pods of all tasks",
+            f"write minAvailable: {total}",
+        )
+    topology = mapping(spec, "networkTopology")
+    if "highestTierAllowed" in topology and "highestTierName" in topology:
+        yield (
+            ("spec", "networkTopology", "highestTierName"),
+            "highestTierAllowed and highestTierName exclude each other",
+            "keep one",
+        )

@@ -62,7 +62,8 @@ def _synth(commands: Any) -> None:
         "gangform.cli.synth:synth",
         help="write the manifests",
         description="Write the manifests: one file a serving and one for each cluster's queues and topology. Files of "
-        "gangform that are no longer made are removed; all others are left alone. With an error nothing is written.",
+        "gangform that are no longer made are removed; all others are left alone. With an error nothing is written. "
+        "What every change costs, in groups and GPUs, is said first.",
         examples="  gangform synth\n  gangform synth deepseek-r1 --cluster prod-a\n"
         "  gangform synth --stdout | kubectl diff -f -\n  gangform synth --check",
     )
@@ -71,6 +72,12 @@ def _synth(commands: Any) -> None:
         "--output-dir",
         metavar="FOLDER",
         help="where to write (default: $CDK8S_OUTDIR, else dist beside the fleet file)",
+    )
+    synth.add_argument(
+        "--allow-recreate",
+        action="append",
+        metavar="NAME",
+        help="let all groups of this workload be deleted and made anew; may be given several times",
     )
     instead = synth.add_mutually_exclusive_group()
     instead.add_argument("--stdout", action="store_true", help="print the manifests instead")
@@ -93,6 +100,48 @@ def _validate(commands: Any) -> None:
     output_option(validate, formats=("table", "json", "yaml"))
 
 
+def _diff(commands: Any) -> None:
+    diff = add_command(
+        commands,
+        "diff",
+        "gangform.cli.diff:diff",
+        help="show what a change costs in groups and GPUs",
+        description="Show what a change of the manifests does to what runs: nothing, a rollout of so many groups with "
+        "so many GPUs more, a refusal, or groups made anew. Compares the output folder with what Git has, by default "
+        "at the commit where HEAD left the default branch. Needs no fleet file; where there is one, releases and "
+        "durations are taken from it.",
+        examples="  gangform diff\n  gangform diff HEAD~1 -o json\n"
+        "  gangform diff origin/main -o markdown > comment.md\n"
+        "  kubectl get lws,svc,pdb -n llm -o yaml | gangform diff --live -\n"
+        "  gangform diff --defaults 2",
+    )
+    file_option(diff)
+    diff.add_argument(
+        "--cluster",
+        action="append",
+        metavar="NAME",
+        help="only this cluster; may be given several times",
+    )
+    diff.add_argument(
+        "--output-dir",
+        metavar="FOLDER",
+        help="where the manifests lie (default: $CDK8S_OUTDIR, else dist beside the fleet file, or here)",
+    )
+    output_option(diff, formats=("table", "json", "markdown"))
+    diff.add_argument(
+        "--live",
+        metavar="FILE",
+        help="compare with what runs: the output of `kubectl get … -o yaml` or json, `-` for stdin",
+    )
+    diff.add_argument(
+        "--defaults",
+        type=_groups,
+        metavar="N",
+        help="compare with the fleet under this edition of the defaults",
+    )
+    diff.add_argument("revision", nargs="?", metavar="REV", help="a commit, branch or tag")
+
+
 def _plan(commands: Any) -> None:
     plan = add_command(
         commands,
@@ -106,6 +155,46 @@ def _plan(commands: Any) -> None:
     )
     fleet_options(plan)
     output_option(plan)
+
+
+def _lint(commands: Any) -> None:
+    lint = add_command(
+        commands,
+        "lint",
+        "gangform.cli.lint:lint",
+        help="judge manifests that anybody wrote",
+        description="Judge manifests, whoever wrote them: plain YAML or JSON, Lists, what helm template and kustomize "
+        "build print. What is named together is judged together, unless it holds the same object twice with different "
+        "content: then each folder, or each file, is judged by itself. Exit code 1 where something breaks.",
+        examples="  gangform lint k8s/\n"
+        "  helm template chart | gangform lint - --versions lws=0.10,kueue=0.19\n"
+        "  kubectl get lws,svc,pdb -o yaml | gangform lint -\n"
+        "  gangform lint k8s/ --given beside.yaml -o sarif > lint.sarif\n"
+        "In a file `# gangform: ignore[CODE] reason` hides a finding: after the value, or above a field with all that\n"
+        "is inside of it.",
+    )
+    lint.add_argument("sources", nargs="+", metavar="FILE|DIR|-", help="manifests; - reads stdin")
+    lint.add_argument(
+        "--versions",
+        action="append",
+        default=[],
+        metavar="NAME=VERSION,…",
+        help="releases that run: kubernetes, lws, kueue, volcano, vllm, sglang",
+    )
+    lint.add_argument(
+        "--given",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="what lies beside: objects from kubectl get -o yaml, or facts (`gangform schema given`)",
+    )
+    lint.add_argument(
+        "--select", action="append", default=[], metavar="CODE,…", help="say only these codes"
+    )
+    lint.add_argument(
+        "--ignore", action="append", default=[], metavar="CODE,…", help="never say these codes"
+    )
+    output_option(lint, formats=("table", "json", "sarif", "github"))
 
 
 def _init(commands: Any) -> None:
@@ -169,7 +258,7 @@ def _schema(commands: Any) -> None:
         help="print the JSON Schema of a file, for editors",
         examples="  gangform schema > gangform.schema.json\n  gangform schema model -o yaml",
     )
-    kinds = ("fleet", "serving", "cluster", "model", "hardware")
+    kinds = ("fleet", "serving", "cluster", "model", "hardware", "given")
     schema.add_argument("kind", nargs="?", choices=kinds, default="fleet", metavar="KIND")
     output_option(schema, formats=("json", "yaml"), default="json")
 
@@ -186,11 +275,48 @@ def _completion(commands: Any) -> None:
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
 
 
+def _cluster(commands: Any) -> None:
+    cluster = add_command(
+        commands,
+        "cluster",
+        "gangform.cli.cluster:import_nodes",
+        help="read what a cluster's nodes say",
+        examples="  kubectl get nodes -o json | gangform cluster import -",
+    )
+    actions = cluster.add_subparsers(
+        title="actions", dest="action", metavar="ACTION", required=True, prog=cluster.prog
+    )
+    imports = add_command(
+        actions,
+        "import",
+        "gangform.cli.cluster:import_nodes",
+        help="make pools of nodes: hardware, counts, topology",
+        description="Make pools of nodes: by GPU product, with what a node offers, the levels of the topology, and how "
+        "many nodes lie in each domain. Printed, or kept in profiles/nodes/NAME.yaml, which is joined to the cluster "
+        "NAME. What people wrote about the cluster is never touched, and wins.",
+        examples="  kubectl get nodes -o json | gangform cluster import -\n"
+        "  kubectl get nodes -o json | gangform cluster import - --name prod --write",
+    )
+    imports.add_argument(
+        "nodes", metavar="FILE", help="output of `kubectl get nodes -o json` (or yaml); - for stdin"
+    )
+    imports.add_argument(
+        "--name", metavar="NAME", help="of the cluster (default: the only one of the fleet)"
+    )
+    imports.add_argument(
+        "--write", action="store_true", help="keep it in profiles/nodes/ beside the fleet file"
+    )
+    file_option(imports)
+
+
 COMMANDS: Mapping[str, Callable[[Any], None]] = {
     "synth": _synth,
     "validate": _validate,
+    "diff": _diff,
     "plan": _plan,
+    "lint": _lint,
     "init": _init,
+    "cluster": _cluster,
     "explain": _explain,
     "profiles": _profiles,
     "schema": _schema,

@@ -93,8 +93,24 @@ def _field(arguments: Namespace, target: str, codes: list[str]) -> int:
         "fields": list(doc.fields),
     }
     data = {key: value for key, value in data.items() if value}
-    _report(arguments.output, Block(title=doc.path, rows=_rows(data, "field")), data)
+    blocks = [Block(title=doc.path, rows=_rows(data, "field"))]
+    if doc.path == "defaults":
+        blocks += _editions(data)
+    _report(arguments.output, blocks, data)
     return 0
+
+
+def _editions(data: dict[str, Any]) -> list[Block]:
+    """Every row of the newest edition, and the edition that it came with; into `data` too."""
+    from gangform.inputs.defaults import editions
+    from gangform.inputs.reference import RowDoc, rows_of
+
+    newest = editions()[-1]
+    rows = rows_of(newest)
+    data["editions"] = list(editions())
+    data["rows"] = [one._asdict() for one in rows]
+    cells = [(one.row, one.value, str(one.edition), one.reason) for one in rows]
+    return [Block(title=f"edition {newest}", columns=RowDoc._fields, rows=cells, level=2)]
 
 
 # ── a value in the output ────────────────────────────────────────────────────────────────────────
@@ -125,7 +141,13 @@ def _value(arguments: Namespace, target: str, path: str) -> int:
         raise UsageError(f"the output has no {target}; {_near(target, every)}")
     keys = parse_path(path)
     data = [
-        _trace(file.path, document, keys, _input(file.bundle, document, keys))
+        _trace(
+            file.path,
+            document,
+            keys,
+            _input(file.bundle, document, keys),
+            chosen.loaded.fleet.defaults,
+        )
         for file, document in found
     ]
     blocks = [Block(title=f"{target} {path}".strip(), rows=_rows(one, "object")) for one in data]
@@ -154,7 +176,7 @@ def _input(bundle: Bundle, document: Document, path: Path) -> str:
     return input_of(bundle.plan, document.manifest, path) or ""
 
 
-def _trace(file: str, document: Document, path: Path, name: str) -> dict[str, Any]:
+def _trace(file: str, document: Document, path: Path, name: str, edition: int) -> dict[str, Any]:
     value = _walk(document, path)
     data: dict[str, Any] = {
         "object": str(document.key),
@@ -164,6 +186,7 @@ def _trace(file: str, document: Document, path: Path, name: str) -> dict[str, An
         "builder": document.builder,
         "for": show_path(document.origin) if document.origin else "",
         "input": name,
+        "edition": edition,
     }
     formulas = _formulas(path)
     if formulas:

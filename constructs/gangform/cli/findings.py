@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gangform.cli.terminal import paint, tell
 from gangform.findings import DocumentPath, Finding, InputError, Severity, ordered, show_path
@@ -37,15 +37,20 @@ def where(finding: Finding, spans: Spans | None) -> str:
 
 def render(finding: Finding, spans: Spans | None) -> str:
     """A finding as people read it."""
-    severity = finding.code.severity
-    head = paint(f"{severity.word}[{finding.code.id}]", _COLOURS[severity], sys.stderr)
     return (
-        f"{head}: {_indented(finding.what)}\n  --> {where(finding, spans)}\n"
-        f"  fix: {_indented(finding.fix)}\n"
+        f"{head(finding, sys.stderr)}: {indented(finding.what)}\n  --> {where(finding, spans)}\n"
+        f"  fix: {indented(finding.fix)}\n"
     )
 
 
-def _indented(text: str) -> str:
+def head(finding: Finding, stream: TextIO) -> str:
+    """`error[tensor-does-not-divide-heads]`, coloured where the stream shows it."""
+    severity = finding.code.severity
+    return paint(f"{severity.word}[{finding.code.id}]", _COLOURS[severity], stream)
+
+
+def indented(text: str) -> str:
+    """A text whose further lines stand below the first."""
     return text.replace("\n", "\n       ")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from gangform.cli.files import write_text
 from gangform.cli.findings import refused
 from gangform.cli.selection import usage
 from gangform.cli.table import Block, as_markdown, as_text, structured
@@ -37,7 +37,7 @@ def init(arguments: Namespace) -> int:
         raise UsageError(usage(error)) from None
     if not target.parent.is_dir():
         raise EnvironmentFault(f"{target}: there is no folder {target.parent}; make it first")
-    _write(target, text, force=arguments.force)
+    write_text(target, text, force=arguments.force)
     option = "" if target.name == "gangform.yaml" else f" -f {target}"
     say(
         f"wrote {target}\n"
@@ -75,24 +75,6 @@ def _starter(arguments: Namespace) -> str:
         engine_version=arguments.engine_version,
         backends=BACKENDS,
     )
-
-
-def _write(target: Path, text: str, *, force: bool) -> None:
-    """Write a file that is never there in part: a new one, or by force instead of the old one, where a link leads."""
-    if not force:
-        with target.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-        return
-    place = target.resolve()
-    fresh = place.with_name(f".{place.name}.{secrets.token_hex(4)}.gangform")
-    try:
-        with fresh.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-        if place.exists():
-            fresh.chmod(place.stat().st_mode & 0o7777)
-        fresh.replace(place)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 _READABLE = 6

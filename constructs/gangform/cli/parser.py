@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from gangform.cli.terminal import UsageError
 
+_WIDTH = 78
+"""Characters of a line of help: what argparse takes on a terminal of 80."""
 FORMATS = ("table", "wide", "json", "yaml", "markdown")
 
 
@@ -16,7 +19,9 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         """Set what all parsers have in common."""
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        # A width of its own: argparse asks the terminal's whenever an option is added, and imports `shutil` for it.
+        formatter = partial(argparse.RawDescriptionHelpFormatter, width=_WIDTH)
+        options.setdefault("formatter_class", formatter)
         super().__init__(allow_abbrev=False, **options)
 
     def format_help(self) -> str:

@@ -84,13 +84,14 @@ def _synthesise(chosen: Selection) -> Synthesis:
     loaded = chosen.loaded
     progress = Progress(after=_SHORT_RUN)
     try:
-        return synthesise(
+        made = synthesise(
             loaded.fleet,
             loaded.library,
             clusters=chosen.clusters,
             servings=chosen.servings,
             progress=progress,
         )
+        return made._replace(findings=ordered([*loaded.remarks, *made.findings]))
     except InputError as error:
         # Warnings stand beside the errors: who repairs one wants to see both.
         plans = plan_fleet(loaded.fleet, loaded.library, clusters=chosen.clusters)
@@ -106,8 +107,20 @@ def _published(arguments: Namespace, chosen: Selection, made: Synthesis) -> int:
     root = _output_folder(arguments)
     scope = Scope(clusters=chosen.some_clusters, charts=frozenset(chosen.servings))
     if arguments.check:
-        return _checked(compare(made.files, root, scope=scope), root, made.findings)
-    outcome = publish(made.files, root, scope=scope)
+        differences = compare(made.files, root, scope=scope)
+        if differences.stale:
+            from gangform.cli.price import against_folder, say_prices
+
+            say_prices(against_folder(made, differences))
+        return _checked(differences, root, made.findings)
+
+    def approve(found: Differences) -> None:
+        if any(one.kind != "missing" for one in found.stale) or (found.stale and found.unchanged):
+            from gangform.cli.price import approve
+
+            approve(made, found, arguments.allow_recreate or ())
+
+    outcome = publish(made.files, root, scope=scope, approve=approve)
     if outcome.removed and not chosen.loaded.fleet.servings:
         word = paint("warning", "yellow", sys.stderr)
         tell(f"{word}: the fleet has no serving, so the files of those that were in it are removed")

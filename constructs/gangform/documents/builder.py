@@ -30,6 +30,13 @@ for _id, _title in {
 }.items():
     declare(_id, _title, Severity.BREAKS, "design §3")
 
+declare(
+    "key-repeated",
+    "A key stands twice in one map of a manifest: kubectl refuses the object, others take the last value",
+    Severity.DEGRADES,
+    "Kubernetes: field validation Strict, the default of kubectl apply",
+)
+
 # Named one by one, since a class of all that is allowed takes 9 ms to compile; what lies beyond ASCII when it is met.
 _FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 _FORBIDDEN_BEYOND = "[\x80-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -54,10 +61,11 @@ def nowhere(path: Path) -> bool:
 class _Frame:
     """A map or list whose end was not met yet."""
 
-    __slots__ = ("anchor", "key", "key_at", "mark", "merged", "size", "value")
+    __slots__ = ("anchor", "is_map", "key", "key_at", "mark", "merged", "size", "value")
 
     def __init__(self, value: Any, mark: Mark, anchor: str | None) -> None:
         self.value, self.mark, self.anchor = value, mark, anchor
+        self.is_map = isinstance(value, dict)
         self.key: Any = None
         self.key_at = (0, 0)
         self.merged: list[tuple[Any, Mark]] = []
@@ -82,6 +90,7 @@ class Builder:
         """Forget the document, keep the findings."""
         self.root: Any = None
         self.mark = Mark(self._first_line + 1, 1)
+        self.repeated: list[Finding] = []
         self._stack: list[_Frame] = []
         self._anchors: dict[str, tuple[Any, Mark, int]] = {}
         self._size = 0
@@ -113,16 +122,16 @@ class Builder:
             for event in yaml.parse(
                 text, Loader=yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
             ):
-                name = type(event).__name__
-                if name == "ScalarEvent":
+                kind = event.__class__
+                if kind is yaml.ScalarEvent:
                     self._scalar(event)
-                elif name in ("MappingStartEvent", "SequenceStartEvent"):
-                    self._open({} if name == "MappingStartEvent" else [], event)
-                elif name in ("MappingEndEvent", "SequenceEndEvent"):
+                elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                    self._open({} if kind is yaml.MappingStartEvent else [], event)
+                elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
                     self._close()
-                elif name == "AliasEvent":
+                elif kind is yaml.AliasEvent:
                     self._alias(event)
-                elif name == "DocumentEndEvent":
+                elif kind is yaml.DocumentEndEvent:
                     yield
         except _Stop:
             return
@@ -138,8 +147,11 @@ class Builder:
         written = ""
         if mark is not None:
             lines = text.splitlines()
-            written = lines[mark.line] if mark.line < len(lines) else ""
-            self.mark.line, self.mark.column = self._first_line + mark.line + 1, mark.column + 1
+            line, column = mark.line, mark.column
+            if line >= len(lines) > 0:  # missed at the end: the last line is one that there is
+                line, column = len(lines) - 1, len(lines[-1])
+            written = lines[line] if line < len(lines) else ""
+            self.mark.line, self.mark.column = self._first_line + line + 1, column + 1
         if "\t" in written[: len(written) - len(written.lstrip())]:
             self.find("yaml-tab", (), "the line is indented with a tab", "indent with spaces")
             return
@@ -152,7 +164,8 @@ class Builder:
         self.find("yaml-syntax", (), what, cure)
 
     def _at(self, event: Any) -> Mark:
-        return Mark(self._first_line + event.start_mark.line + 1, event.start_mark.column + 1)
+        start = event.start_mark
+        return Mark(self._first_line + start.line + 1, start.column + 1)
 
     def _path(self, *last: str) -> Path:
         """Of the value that is about to come."""
@@ -169,11 +182,7 @@ class Builder:
         raise _Stop
 
     def _expects_key(self) -> bool:
-        return (
-            bool(self._stack)
-            and isinstance(self._stack[-1].value, dict)
-            and self._stack[-1].key is None
-        )
+        return bool(self._stack) and self._stack[-1].is_map and self._stack[-1].key is None
 
     def _plainly(self, event: Any) -> None:
         """Strict files have no anchors and tags: whoever reads a line must see all of it."""
@@ -188,15 +197,15 @@ class Builder:
             )
 
     def _scalar(self, event: Any) -> None:
-        self._plainly(event)
-        if self._expects_key():
-            self._stack[-1].key_at = (
-                self._first_line + event.start_mark.line + 1,
-                event.start_mark.column + 1,
-            )
-            self._stack[-1].key = self._key(event)
+        if self._strict:
+            self._plainly(event)
+        mark = self._at(event)
+        frame = self._stack[-1] if self._stack else None
+        if frame is not None and frame.key is None and frame.is_map:
+            frame.key_at = (mark.line, mark.column)
+            frame.key = self._key(event)
             return
-        value, mark = self._typed(event), self._at(event)
+        value = self._typed(event)
         self._attach(value, mark, 1)
         if event.anchor:
             self._anchors[event.anchor] = (value, mark, 1)
@@ -218,6 +227,7 @@ class Builder:
                 event,
             )
         mark = self._at(event)
+        mark.children = {}
         self._attach(value, mark, 1, opened=True)
         self._stack.append(_Frame(value, mark, event.anchor))
 
@@ -281,7 +291,7 @@ class Builder:
             self.root, self.mark = value, mark
             return
         frame = self._stack[-1]
-        if isinstance(frame.value, list):
+        if not frame.is_map:
             frame.mark.children[len(frame.value)] = (mark.line, mark.column, mark)
             # The API server reads a null in a list as the zero value of the entry's type.
             frame.value.append("" if value is None and not self._strict else value)
@@ -292,7 +302,7 @@ class Builder:
             frame.value[frame.key] = value
             if value is None and not self._strict:
                 del frame.value[frame.key]
-        if isinstance(frame.value, dict) and not opened:
+        if frame.is_map and not opened:
             frame.key = None
         frame.size += 0 if opened else 1
 
@@ -302,7 +312,10 @@ class Builder:
             if plain and written == "<<":
                 return _MERGE
             boolean = ANY_BOOLEANS.get(written) if plain else None
-            return written if boolean is None else str(boolean).lower()
+            written = written if boolean is None else str(boolean).lower()
+            if written in self._stack[-1].mark.children:
+                self._repeat(written, event)
+            return written
         path, at, quoted = self._path(written), self._at(event), f'write `"{written}":`'
         if plain and written == "<<":
             self.find(
@@ -321,6 +334,19 @@ class Builder:
             what = f"`{written}` is given twice: on line {before[0]} and on line {at.line}"
             self.find("yaml-duplicate-key", path, what, "keep one of them", at)
         return written
+
+    def _repeat(self, key: str, event: Any) -> None:
+        """Note that a key of a manifest is given twice."""
+        at, first = self._at(event), self._stack[-1].mark.children[key][0]
+        self.repeated.append(
+            Finding(
+                code=CODES["key-repeated"],
+                at=InputPath(self._path(key)),
+                what=f"`{key}` is given twice: on line {first} and on line {at.line}",
+                fix="keep one of them",
+                seen={"line": str(at.line), "column": str(at.column)},
+            )
+        )
 
     def _typed(self, event: Any) -> Any:
         """The value of a scalar: a text if it is quoted, else what YAML makes of it."""

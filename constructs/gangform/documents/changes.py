@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from gangform.documents.document import Node
+from gangform.documents.document import Node, dig
 from gangform.findings import Path
 
 Way = Literal["added", "removed", "changed", "reordered"]
@@ -17,7 +17,7 @@ Way = Literal["added", "removed", "changed", "reordered"]
 _NAMES = ("name", "key", "nodeLabel", "mountPath", "containerPort", "port", "topologyKey", "alert")
 """What an entry of a list is known by, the first that all have and no two share."""
 _IN_ORDER = frozenset({"containers", "initContainers"})
-"""Lists whose entries are still the same ones under another name."""
+"""Lists whose entries are still the same ones under another name; those that have none are so everywhere."""
 
 
 class Change(NamedTuple):
@@ -76,7 +76,7 @@ def _paired(
         ours, theirs = _by(before, word), _by(after, word)
         if ours is not None and theirs is not None:
             pairs = [(ours[name], index) for name, index in theirs.items() if name in ours]
-            if path and path[-1] in _IN_ORDER:
+            if word != "name" or (path and path[-1] in _IN_ORDER):
                 gone = [index for name, index in ours.items() if name not in theirs]
                 come = [index for name, index in theirs.items() if name not in ours]
                 pairs += zip(gone, come, strict=False)
@@ -122,27 +122,23 @@ def name_of(entry: Node) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def spelled(path: Path, *objects: Node) -> str:
-    """A path as people read it: `spec.template.spec.containers[engine].image`.
-
-    Args:
-        path: Keys and indexes.
-        objects: Where the names of entries are looked up: the first that has the place counts.
-    """
-    text = ""
-    nodes: list[Any] = list(objects)
+def spelled(path: Path, node: Node) -> str:
+    """A path as people read it, with the entries of an object by name: `spec.containers[engine].image`."""
+    named: list[str | int] = []
+    here: Node | None = node
     for part in path:
-        if isinstance(part, int):
-            inside = [
-                node[part] for node in nodes if isinstance(node, (list, tuple)) and part < len(node)
-            ]
-            text += f"[{(name_of(inside[0]) if inside else None) or part}]"
-        else:
-            inside = [node[part] for node in nodes if isinstance(node, Mapping) and part in node]
-            plain = part.replace("-", "").replace("_", "").isalnum()
-            text += (f".{part}" if text else part) if plain else f"[{part}]"
-        nodes = inside
-    return text
+        here = dig(here, part)
+        name = name_of(here) if isinstance(part, int) and here is not None else None
+        named.append(part if name is None else f"[{name}]")
+    return "".join(_spelled(part, first=not number) for number, part in enumerate(named))
+
+
+def _spelled(part: str | int, *, first: bool) -> str:
+    if isinstance(part, int):
+        return f"[{part}]"
+    if part.startswith("[") or part.replace("-", "").replace("_", "").isalnum():
+        return part if first or part.startswith("[") else f".{part}"
+    return f"[{part}]"
 
 
 def every_leaf(change: Change) -> Iterator[Path]:

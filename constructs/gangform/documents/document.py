@@ -113,6 +113,11 @@ def sequence(node: Node | None, *path: str | int) -> Sequence[Node]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
+def texts(node: Node | None) -> dict[str, str]:
+    """The entries of a map that are texts: labels, annotations."""
+    return {key: value for key, value in mapping(node).items() if isinstance(value, str)}
+
+
 def leaves(node: Node, path: Path = ()) -> Iterator[tuple[Path, str | int | bool]]:
     """Every text, number and boolean in a node, with its path, in order."""
     if isinstance(node, Mapping):

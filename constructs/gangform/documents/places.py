@@ -25,9 +25,18 @@ class Mark:
 
     __slots__ = ("children", "column", "line")
 
-    def __init__(self, line: int, column: int) -> None:
+    def __init__(
+        self,
+        line: int,
+        column: int,
+        children: "dict[str | int, tuple[int, int, Mark]] | None" = None,
+    ) -> None:
         self.line, self.column = line, column
-        self.children: dict[str | int, tuple[int, int, Mark]] = {}
+        # Most values are single ones, and share a map that nobody fills.
+        self.children = _NOTHING_INSIDE if children is None else children
+
+
+_NOTHING_INSIDE: dict[str | int, tuple[int, int, Mark]] = {}
 
 
 class Places:
@@ -61,6 +70,25 @@ class Places:
         for part in path:
             mark = mark.children[part][2]
         return Places(self._file, mark)
+
+    def beginning(self, line: int) -> Path | None:
+        """The path of what begins on a line: the outermost, where several values do; `None` where none does."""
+        if self._root.line == line:
+            return ()
+        # What an alias stands for is met once, at its anchor.
+        seen: set[int] = set()
+        level: list[tuple[Path, Mark]] = [((), self._root)]
+        while level:
+            inner: list[tuple[Path, Mark]] = []
+            for path, mark in level:
+                for part, (at, _, child) in mark.children.items():
+                    if at == line:
+                        return (*path, part)
+                    if id(child) not in seen:
+                        seen.add(id(child))
+                        inner.append(((*path, part), child))
+            level = inner
+        return None
 
     def __contains__(self, path: Path) -> bool:
         """Whether a value was written at exactly this path."""

@@ -27,6 +27,7 @@ __all__ = [
 
 _DOCUMENTS = re.compile(r"(?m)^(?=---(?:\s|\Z))")
 _NOTHING = re.compile(r"(?:[ \t]*(?:[%#].*)?(?:\r?\n|\Z))*")
+_HALVES = re.compile(r"\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LARGEST_INPUT, _LARGEST_MANIFESTS = 8 * 2**20, 256 * 2**20
 
@@ -51,6 +52,8 @@ class SourceDocument(NamedTuple):
     """As Kubernetes takes it: a key whose value is null is left out. Numbers with a fraction are `WrittenFloat`."""
     places: Places
     findings: tuple[Finding, ...] = ()
+    remarks: tuple[Finding, ...] = ()
+    """What is wrong with the text of one that can be read. In a List they stand with its first item."""
 
 
 def read_strict(text: str, file: str, *, nulls: Callable[[Path], bool] = nowhere) -> Source:
@@ -96,12 +99,22 @@ def read_manifests(text: str, file: str) -> list[SourceDocument]:
         return [_broken(builder, file)]
     documents: list[SourceDocument] = []
     first_line = 0
+    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+        # JSON spells characters beyond the first 65,536 as two halves, which YAML does not put together.
+        text = _HALVES.sub(_joined, text)
     # A line that begins with `---` parts documents wherever it stands, so a broken one cannot spoil the next.
     for part in _DOCUMENTS.split(text.removeprefix("\ufeff")):
         if not _NOTHING.fullmatch(part):
             documents += _part(part, first_line, file)
         first_line += len(_LINE_END.findall(part))
     return documents
+
+
+def _joined(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return found[0]
+    code = 0x10000 + ((int(found[1], 16) - 0xD800) << 10) + int(found[2], 16) - 0xDC00
+    return f"\\U{code:08X}"
 
 
 def _long(text: str) -> str:
@@ -113,7 +126,10 @@ def _part(text: str, first_line: int, file: str) -> Iterator[SourceDocument]:
     builder = Builder(first_line=first_line)
     for _ in builder.run(text):
         if isinstance(builder.root, dict):
-            yield from _expand(builder.root, Places(file, builder.mark), file)
+            remarks = tuple(builder.repeated)
+            for each in _expand(builder.root, Places(file, builder.mark), file):
+                yield each._replace(remarks=remarks) if remarks else each
+                remarks = ()
         elif builder.root is not None:
             builder.find(
                 "yaml-one-object", (), "the document is no map", "write an object, or remove it"

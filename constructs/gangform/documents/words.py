@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from typing import Self
 
 _WHOLE = r"[-+]?(?:0|[1-9][0-9]{0,30})"
@@ -68,6 +69,7 @@ def disputed(written: str) -> tuple[str, str, str] | None:
     return "yaml-number", what, f'write "{written}" for the text, else a number in decimal digits'
 
 
+@lru_cache(maxsize=4096)
 def number(written: str) -> int | WrittenFloat | None:
     """The number that Kubernetes' reader makes of a word, or `None`. Long ones are texts: nothing counts so far."""
     if written[0] not in "+-.0123456789" or len(written) > _READABLE:

@@ -1,10 +1,11 @@
 """The protocol of an inference engine, and the small records that pass between it and the plan.
 
 An engine knows inputs and shapes; it sees no plan, no kind of workload and no cluster. A new one is a module, a line
-in `ENGINES` and, where it needs any, options of its own; no existing function changes.
+in `ENGINES` and, where it needs any, options of its own; no existing function changes. An engine that is only read in
+foreign manifests stands in `READERS`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from importlib import import_module
 from typing import ClassVar, NamedTuple, Protocol, cast
@@ -149,6 +150,17 @@ class Launch(NamedTuple):
     """Termination grace period of every pod of the group."""
 
 
+class SideChannel(NamedTuple):
+    """The address under which other pods ask an engine for its cache."""
+
+    variable: str
+    """Where the engine takes the address from."""
+    value: str | None
+    """As written, in the container or by its script; the engine's default where nobody writes it; `None`: not known."""
+    written: bool
+    """Whether somebody writes it."""
+
+
 class EngineReading(NamedTuple):
     """What a container of a manifest would do, as far as its command line says it for certain."""
 
@@ -164,10 +176,50 @@ class EngineReading(NamedTuple):
     """The rank as written."""
     all_ranks: bool = False
     """Whether it serves, and a probe of it succeeds, only once every rank of its group is there."""
-    start_limit: tuple[str, int] | None = None
-    """Variable and seconds of a limit of the engine's own on its start; `None` where none is written."""
+    start_limit: tuple[str, int, int] | None = None
+    """Variable, seconds and default of a limit of the engine's own on its start; `None` where none is written."""
     absent_paths: frozenset[str] = frozenset()
     """HTTP paths that are taken for health endpoints of this engine, and that it does not have."""
+    opens_early: bool = False
+    """Whether its port takes connections before the model is loaded."""
+    rank_zero_answers: bool = False
+    """Whether other ranks open the port too, and answer health checks and nothing else."""
+    rank_zero_paths: frozenset[str] = frozenset()
+    """Paths that only rank 0 has."""
+    generating_paths: frozenset[str] = frozenset()
+    """Health endpoints that run a generation."""
+    tensor: int | None = None
+    """Tensor ranks; `None` where that is not a literal."""
+    local: int | None = None
+    """Ranks that this pod runs, where the command line counts data ranks by pod."""
+    pods: int | None = None
+    """Pods that the data ranks fill, where the command line counts them by pod."""
+    address: str = ""
+    """Where ranks meet, as written; empty where nothing is written."""
+    host: str = ""
+    """The address that its port is opened on, the engine's default filled in; empty: every address of the pod."""
+    model: str = ""
+    """What is loaded, as written: a path, or an id on the hub."""
+    cache: str = ""
+    """The folder for downloads that the command line names."""
+    side_channel: SideChannel | None = None
+    """`None` where it hands no cache to other pods."""
+    metrics_off: tuple[str, str] | None = None
+    """Why it exports none of its own series, and the cure; `None` where it does."""
+    metrics_served: bool = True
+    """Whether it has a path of metrics at all."""
+    series: str = ""
+    """What the names of its own series begin with."""
+    drain: int = 0
+    """Seconds that it takes to finish requests at the most when it is told to stop; 0 where it cuts them off."""
+    repeated: tuple[tuple[str, str, str], ...] = ()
+    """Flags that are given twice with different values: the flag, and both values in order; the last counts."""
+    refused: tuple[tuple[str, str], ...] = ()
+    """What of its command line it refuses, each with a cure."""
+    floor: tuple[Release, str] | None = None
+    """The first release that bears this command line, and why."""
+    variables: Mapping[str, str | None] = {}
+    """What the script around it sets; `None`: a value that is not known."""
 
 
 class Engine(Protocol):
@@ -196,10 +248,23 @@ class Engine(Protocol):
         ...
 
 
+class Reader(Protocol):
+    """What reads an engine's command line in foreign manifests."""
+
+    def read(self, container: Manifest) -> EngineReading | None:
+        """What a container would do; `None`: not this engine, or not certain."""
+        ...
+
+
 ENGINES: dict[str, str] = {
     "vllm": "gangform.engines.vllm:Vllm",
 }
 """Engines by name, imported on use."""
+
+READERS: dict[str, str] = {
+    "sglang": "gangform.engines.sglang:Sglang",
+}
+"""Engines that no serving may name, and that are read in foreign manifests."""
 
 
 def engine(name: str) -> Engine:
@@ -208,5 +273,15 @@ def engine(name: str) -> Engine:
     Raises:
         KeyError: There is none.
     """
-    module, _, attribute = ENGINES[name].partition(":")
-    return cast(Engine, getattr(import_module(module), attribute)())
+    return cast(Engine, _made(ENGINES[name]))
+
+
+def readers() -> list[Reader]:
+    """Whatever reads command lines: every engine, and those that are only read."""
+    return [cast(Reader, _made(place)) for place in (*ENGINES.values(), *READERS.values())]
+
+
+def _made(place: str) -> object:
+    module, _, attribute = place.partition(":")
+    made: object = getattr(import_module(module), attribute)()
+    return made

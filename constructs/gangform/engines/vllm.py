@@ -24,6 +24,7 @@ from gangform.engines.engine import (
     Probe,
     Process,
 )
+from gangform.engines.flags import last
 from gangform.engines.vllm_flags import FLAGS
 from gangform.findings import Finding
 from gangform.units import Bytes, Seconds
@@ -200,7 +201,7 @@ def _drain(ask: LaunchRequest) -> tuple[Seconds, list[str]]:
 
     Without the flag SIGTERM aborts what is in flight, and only the sleep before it helps (`engines §1.7`).
     """
-    own = vllm_args.last(vllm_args.given(ask.options.args), vllm_flags.SHUTDOWN)
+    own = last(vllm_args.given(ask.options.args), vllm_flags.SHUTDOWN)
     if own is not None:
         text = own.value or ""
         known = text.isdecimal() and text.isascii()

@@ -7,9 +7,10 @@ what runs behind the back of every manifest.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from gangform.engines import flags
 from gangform.engines.engine import LaunchRequest
+from gangform.engines.flags import Given, last
 from gangform.findings import Code, Finding, InputPath, Severity, declare
 
 REPEATED = declare(
@@ -119,36 +120,9 @@ _KNOWN = (*OWNED, *sorted(MEMORY), *REFUSED, "--host", "--distributed-executor-b
 _JOINED = re.compile(r"^--?[A-Za-z][-\w.]*\s")
 
 
-class Given(NamedTuple):
-    """One flag of a list of arguments."""
-
-    at: int
-    """Where it stands in the list."""
-    flag: str
-    """The long spelling, with dashes: `-tp` and `--tensor_parallel_size` are `--tensor-parallel-size`."""
-    value: str | None
-    """`None` for a switch."""
-
-
 def given(args: Sequence[str]) -> list[Given]:
-    """The flags of a list of arguments, in order; what belongs to none is left out."""
-    found = []
-    for index, argument in enumerate(args):
-        if not re.match(r"^--?[A-Za-z]", argument):
-            continue
-        name, joined, value = argument.partition("=")
-        after = args[index + 1] if index + 1 < len(args) else "-"
-        if joined:
-            found.append(Given(index, _long(name), value))
-        else:
-            found.append(Given(index, _long(name), None if after.startswith("-") else after))
-    return found
-
-
-def _long(name: str) -> str:
-    head, dot, tail = name.partition(".")
-    head = SHORT.get(head, head.replace("_", "-"))
-    return f"{head}{dot}{tail.replace('-', '_')}"
+    """The flags of a list of arguments of vLLM."""
+    return flags.given(args, SHORT)
 
 
 def meant(name: str) -> str:
@@ -166,19 +140,14 @@ def two_in_one(args: Sequence[str]) -> list[int]:
     return [index for index, argument in enumerate(args) if _JOINED.match(argument)]
 
 
-def last(flags: Sequence[Given], name: str) -> Given | None:
-    """The occurrence of a flag that counts."""
-    return next((one for one in reversed(flags) if one.flag == name), None)
-
-
-def redundant_experts(flags: Sequence[Given]) -> int:
+def redundant_experts(own: Sequence[Given]) -> int:
     """Redundant experts that arguments ask for, in any of the three spellings; 0 where none can be read.
 
     `--eplb-config '{"num_redundant_experts": 8}'`, `--eplb-config.num_redundant_experts=8`, and the older
     `--num-redundant-experts=8`.
     """
     count = 0
-    for one in flags:
+    for one in own:
         value: object = one.value
         if one.flag == "--eplb-config" and one.value:
             try:
@@ -209,12 +178,12 @@ def found(
 def check_arguments(ask: LaunchRequest) -> Iterator[Finding]:
     """What is wrong with the arguments that a user adds to ours."""
     args = ask.options.args
-    flags = given(args)
+    own = given(args)
     for index in two_in_one(args):
         flag, _, value = args[index].partition(" ")
         fix = f"write {flag}={value.strip()}, or two items"
         yield found(ask, JOINED, "engine.args", f"`{args[index]}` is one item", fix, index)
-    for one in flags:
+    for one in own:
         one = one._replace(flag=meant(one.flag))
         name = one.flag
         positive = meant("--" + name.removeprefix("--no-")) if name.startswith("--no-") else name
@@ -238,8 +207,8 @@ def check_arguments(ask: LaunchRequest) -> Iterator[Finding]:
             what = f"{name} changes memory, and the plan's fit does not see it"
             fix = "set fit.availableKv to what the engine's log prints as available KV cache memory"
             yield found(ask, UNREAD, "engine.args", what, fix, one.at)
-    eplb = next((one for one in flags if one.flag.startswith("--eplb-config")), None)
-    if eplb and redundant_experts(flags) and last(flags, "--enable-eplb") is None:
+    eplb = next((one for one in own if one.flag.startswith("--eplb-config")), None)
+    if eplb and redundant_experts(own) and last(own, "--enable-eplb") is None:
         what = f"{eplb.flag} asks for redundant experts, which the engine refuses without --enable-eplb"
         yield found(ask, CONFLICT, "engine.args", what, "add --enable-eplb", eplb.at)
 

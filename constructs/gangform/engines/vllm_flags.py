@@ -16,6 +16,8 @@ DATA_OVER_NODES = "--data-parallel-size together with --nnodes"
 """Not a flag: that rank and local size of data parallelism follow from the node's rank."""
 SHUTDOWN = "--shutdown-timeout"
 READY_TIMEOUT = "VLLM_ENGINE_READY_TIMEOUT_S"
+READY_DEFAULT = 600
+"""Seconds that a start may take where the variable is not set (`engines §1.5`)."""
 
 NEWEST = Release(0, 33)
 """The newest release that was read."""

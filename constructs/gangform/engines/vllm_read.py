@@ -1,150 +1,268 @@
 """Reads a foreign container: is it vLLM, does it serve HTTP, on which port, with how many GPUs and nodes.
 
-Only what is certain is said. A shell script counts where it is one simple command; what a configuration file or a
-variable decides is not known.
+Only what is certain is said: what a configuration file, a condition or a variable decides is not known.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
-from pathlib import PurePosixPath
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
+from gangform.apis.versions import Release
 from gangform.documents.document import Manifest, sequence, text
-from gangform.engines.engine import EngineReading
-from gangform.engines.vllm_args import Given, given, last
-from gangform.engines.vllm_flags import READY_TIMEOUT
+from gangform.engines.engine import EngineReading, SideChannel
+from gangform.engines.flags import Given, is_number, last, number, repeated, value
+from gangform.engines.shell import Command, engine_command, speaks_of, start
+from gangform.engines.side_channel import side_channel
+from gangform.engines.vllm_args import given, two_in_one
+from gangform.engines.vllm_flags import (
+    COUNTS_DEVICES,
+    READY_DEFAULT,
+    READY_TIMEOUT,
+    SHUTDOWN,
+    SPANS_NODES,
+)
 
-_PORT = 8000
-_ABSENT = frozenset({"/health/ready"})
-"""Asked for in guides, and no route of any release (`engines §1.6`)."""
-_IMAGE = re.compile(r"(^|/)vllm/vllm-openai(:|@|$)")
-_MODULE = "vllm.entrypoints.openai.api_server"
-_PROGRAM = "vllm"
-_CLI = (_PROGRAM, "vllm.entrypoints.cli.main")
-_PYTHON = re.compile(r"^python[0-9.]*$")
-_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
-_VARIABLE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
-_SIZES = (
+_PORT: Final = 8000
+_NOWHERE: Final = (
+    "/health/ready /healthz /livez /health_generate /v1/health /v1/health/ready /v2/health/ready"
+)
+_ABSENT: Final = frozenset(_NOWHERE.split())
+"""Asked for in guides, or another server's, and no route of any release (`engines §1.6`)."""
+_SUPERVISOR: Final = frozenset({"/ready", "/readyz"})
+"""Of the supervisor of several ports alone (`engines §1.6`)."""
+_IMAGE: Final = re.compile(r"(^|/)vllm/vllm-openai(:|@|$)")
+_MODULE: Final = "vllm.entrypoints.openai.api_server"
+_PROGRAM: Final = "vllm"
+_CLI: Final = (_PROGRAM, "vllm.entrypoints.cli.main")
+_PYTHON: Final = re.compile(r"^python[0-9.]*$")
+_SIZES: Final = (
     "--tensor-parallel-size",
     "--pipeline-parallel-size",
     "--data-parallel-size",
     "--prefill-context-parallel-size",
 )
+_DATA, _DATA_LOCAL, _FIRST = (
+    "--data-parallel-size",
+    "--data-parallel-size-local",
+    "--data-parallel-start-rank",
+)
+_ONE_RANK: Final = ("--data-parallel-rank", "--data-parallel-external-lb")
+_BY_POD: Final = (_DATA_LOCAL, _FIRST, *_ONE_RANK)
+"""Flags of data ranks that each pod counts for itself (`engines §1.1, §1.3`)."""
+_SUPERVISED: Final = "--data-parallel-multi-port-external-lb"
+_TRANSFER: Final = "--kv-transfer-config"
+_JSON: Final = (_TRANSFER, "--speculative-config", "--eplb-config")
+_SIDE_CHANNEL: Final = "VLLM_NIXL_SIDE_CHANNEL_HOST"
+_CONNECTOR: Final = "NixlConnector"
 
 
 def read(container: Manifest) -> EngineReading | None:
     """What a container would do; `None`: not vLLM, or not certain."""
-    command = _texts(container, "command")
-    args = _texts(container, "args")
-    if command is None or args is None:
+    if not speaks_of(container, _PROGRAM):
         return None
-    headless_counts = True
-    rest: Sequence[str] | None
-    if command:
-        tokens = _unwrapped([*command, *args])
-        started = _started(tokens) if tokens else None
-        if started is None:
-            return None
-        rest, headless_counts = started
-    elif _IMAGE.search(text(container, "image")):
+    begun = start(container)
+    if begun is None:
+        return None
+    if begun.arguments is not None:
         # The image's own entry differs by release, and with it whether a worker may be headless.
-        rest = args
-        if last(given(args), "--headless") is not None:
+        flags = given(begun.arguments)
+        if not _IMAGE.search(text(container, "image")) or last(flags, "--headless") is not None:
             return None
-    else:
+        return _reading(container, Command(begun.arguments), 0, headless_counts=False)
+    found = engine_command(begun, _arguments)
+    if found is None:
         return None
-    reading = _reading(given(rest), headless_counts=headless_counts)
-    limit = _start_limit(container)
-    return reading if reading is None or limit is None else reading._replace(start_limit=limit)
+    command, at = found
+    return _reading(container, command, at, headless_counts=command.words[at - 1] != _MODULE)
 
 
-def _start_limit(container: Manifest) -> tuple[str, int] | None:
-    for variable in sequence(container, "env"):
-        value = text(variable, "value")
-        if text(variable, "name") == READY_TIMEOUT and value.isdecimal() and value.isascii():
-            return READY_TIMEOUT, int(value)
+def _arguments(words: Sequence[str], program: str) -> int | None:
+    """Where the arguments of the server begin; `None` for another program."""
+    if program == _PROGRAM and words[1:2] == ("serve",):
+        return 2
+    if _PYTHON.match(program) and "-m" in words:
+        at = words.index("-m")
+        if not all(re.match(r"^-[A-Za-z]+$", option) for option in words[1:at]):
+            return None
+        module = words[at + 1 : at + 2]
+        # This entry does not know `--headless` (`engines §0`, item 2).
+        if module == (_MODULE,):
+            return at + 2
+        if module and module[0] in _CLI and words[at + 2 : at + 3] == ("serve",):
+            return at + 3
     return None
 
 
-def _texts(container: Manifest, key: str) -> list[str] | None:
-    items = sequence(container, key)
-    found = [item for item in items if isinstance(item, str)]
-    return found if len(found) == len(items) else None
-
-
-def _unwrapped(tokens: list[str]) -> list[str] | None:
-    """The command behind `sh -c`; `None` where the script is more than one simple command."""
-    if PurePosixPath(tokens[0]).name not in _SHELLS:
-        return tokens
-    if len(tokens) < 3 or not re.match(r"^-[a-z]*c$", tokens[1]):
+def _reading(
+    container: Manifest, command: Command, first: int, *, headless_counts: bool
+) -> EngineReading | None:
+    words = command.words[first:]
+    flags = given(words)
+    port = number(flags, "--port", _PORT)
+    if last(flags, "--config") or last(flags, "--uds") or port is None:
         return None
-    script = tokens[2].replace("\\\n", " ").strip()
-    if "\n" in script or "`" in script or re.search(r"\$[@*#0-9({]", _VARIABLE.sub("", script)):
-        return None
-    # $(NAME) is filled in by the kubelet before the shell sees it; it is no command substitution then.
-    marked = _VARIABLE.sub("\ue000\\1\ue001", script)
-    import shlex
-
-    lexer = shlex.shlex(marked, posix=True, punctuation_chars=True)
-    lexer.commenters = ""
-    lexer.whitespace_split = True
-    try:
-        words = list(lexer)
-    except ValueError:
-        return None
-    if any(re.match(r"^([();<>|&]+|#.*|!)$", word) for word in words):
-        return None
-    words = [word.replace("\ue000", "$(").replace("\ue001", ")") for word in words]
-    while words and (words[0] == "exec" or re.match(r"^[A-Za-z_]\w*=", words[0])):
-        words = words[1:]
-    return words or None
-
-
-def _started(tokens: list[str]) -> tuple[list[str], bool] | None:
-    """Arguments of the server, and whether its entry knows `--headless` (`engines §0`, item 2)."""
-    program = PurePosixPath(tokens[0]).name
-    if program == _PROGRAM and tokens[1:2] == ["serve"]:
-        return tokens[2:], True
-    if _PYTHON.match(program) and "-m" in tokens:
-        at = tokens.index("-m")
-        if not all(re.match(r"^-[A-Za-z]+$", option) for option in tokens[1:at]):
-            return None
-        module = tokens[at + 1 : at + 2]
-        if module == [_MODULE]:
-            return tokens[at + 2 :], False
-        if module and module[0] in _CLI and tokens[at + 2 : at + 3] == ["serve"]:
-            return tokens[at + 3 :], True
-    return None
-
-
-def _reading(flags: list[Given], *, headless_counts: bool) -> EngineReading | None:
-    if last(flags, "--config") or last(flags, "--uds"):
-        return None
-    port = _number(flags, "--port", _PORT)
-    if port is None:
-        return None
-    gpus: int | None = 1
-    for name in _SIZES:
-        size = _number(flags, name, 1)
-        gpus = None if gpus is None or size is None else gpus * size
+    sizes = [number(flags, name, 1) for name in _SIZES]
+    if two_in_one(words) or last(flags, "--omni"):
+        # The engine ends at an item of two words; with stages of several models it lays out GPUs by a file.
+        sizes = [None] * len(sizes)
     nodes, rank = (last(flags, name) for name in ("--nnodes", "--node-rank"))
     written = nodes.value if nodes and nodes.value != "1" else None
+    by_pod = any(last(flags, name) for name in _BY_POD) and written is None
+    local, pods = _by_pod(flags, sizes) if by_pod else (None, None)
+    if pods is not None or (by_pod and last(flags, _FIRST)):
+        rank = last(flags, _FIRST) or last(flags, _ONE_RANK[0])
+    supervised = last(flags, _SUPERVISED) is not None
+    tensor = sizes[0]
     return EngineReading(
         engine="vllm",
         serves_http=not (headless_counts and last(flags, "--headless")),
         port=port,
-        gpus=gpus,
+        gpus=None if by_pod else _product(sizes),
         nodes=written,
         rank=rank.value if rank else None,
         all_ranks=written is not None,
-        absent_paths=_ABSENT,
+        start_limit=_start_limit(container, command),
+        absent_paths=_ABSENT if supervised else _ABSENT | _SUPERVISOR,
+        tensor=tensor,
+        local=local,
+        pods=pods,
+        address=value(flags, "--master-addr") or value(flags, "--data-parallel-address"),
+        host=value(flags, "--host"),
+        model=_model(words, flags),
+        cache=value(flags, "--download-dir"),
+        side_channel=_side_channel(container, command, flags),
+        metrics_off=("it runs with --disable-log-stats", "remove --disable-log-stats")
+        if last(flags, "--disable-log-stats")
+        else None,
+        series="vllm:",
+        drain=number(flags, SHUTDOWN, 0) or 0,
+        repeated=repeated(flags, (*_SIZES, _DATA_LOCAL, "--nnodes", "--node-rank", "--port")),
+        refused=(
+            *_refused(flags, sizes, several=written is not None),
+            *_ignored(flags, heard=headless_counts, several=written is not None),
+        ),
+        floor=_floor(written),
+        variables=command.variables,
     )
 
 
-def _number(flags: list[Given], name: str, default: int) -> int | None:
-    found = last(flags, name)
-    if found is None:
-        return default
-    value = found.value or ""
-    return int(value) if value.isdecimal() and value.isascii() else None
+def _by_pod(flags: list[Given], sizes: Sequence[int | None]) -> tuple[int | None, int | None]:
+    """Ranks of this pod, and pods that all data ranks fill; `None` where a number is not written."""
+    tensor, pipeline, data, prefill = sizes
+    if last(flags, _DATA_LOCAL) is None:
+        one = 1 if last(flags, _ONE_RANK[0]) else None
+        return _product([tensor, pipeline, prefill, one]), None
+    local = number(flags, _DATA_LOCAL, 1)
+    here = _product([tensor, pipeline, prefill, local])
+    return here, data // local if local and data and data % local == 0 else None
+
+
+def _refused(
+    flags: list[Given], sizes: Sequence[int | None], *, several: bool
+) -> Iterator[tuple[str, str]]:
+    """Combinations that the engine ends at (`engines §1.1, §1.2`)."""
+    headless = last(flags, "--headless") is not None
+    for backend in ("--distributed-executor-backend", "--data-parallel-backend"):
+        if several and value(flags, backend) == "ray":
+            yield f"{backend} ray is refused together with --nnodes", f"remove {backend}"
+    servers = number(flags, "--api-server-count", 0)
+    if headless and servers:
+        yield f"--headless and --api-server-count {servers} exclude each other", "remove one"
+    if headless and last(flags, "--data-parallel-hybrid-lb") is not None:
+        yield "--headless and --data-parallel-hybrid-lb exclude each other", "remove --headless"
+    nodes, rank = number(flags, "--nnodes", 1), number(flags, "--node-rank", 0)
+    world = _product(sizes)
+    if nodes and world and world % nodes:
+        yield (
+            f"{nodes} nodes do not divide {world} ranks",
+            f"let the ranks be a multiple of {nodes}",
+        )
+    if nodes and rank is not None and rank >= nodes:
+        yield (
+            f"rank {rank} is beyond {nodes} nodes, which are 0 to {nodes - 1}",
+            "write the pod's own",
+        )
+    for name in _JSON:
+        text_ = value(flags, name)
+        if text_ and not re.search(r"[$`]", text_) and _json(text_) is None:
+            yield (
+                f"the value of {name} is no JSON: `{text_[:60]}`",
+                "quote it for the shell, as one text",
+            )
+
+
+def _ignored(flags: list[Given], *, heard: bool, several: bool) -> Iterator[tuple[str, str]]:
+    """A headless worker by an entry that knows no such thing ends (`engines §0`, item 2)."""
+    if several and not heard and last(flags, "--headless") is not None:
+        yield (
+            f"`python -m {_MODULE}` ignores --headless, and the follower ends",
+            "start `vllm serve`",
+        )
+
+
+def _json(text_: str) -> object | None:
+    """What a text is in JSON; `None` where it is none."""
+    try:
+        found: object = json.loads(text_)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _product(sizes: Sequence[int | None]) -> int | None:
+    product = 1
+    for size in sizes:
+        if size is None:
+            return None
+        product *= size
+    return product
+
+
+def _floor(nodes: str | None) -> tuple[Release, str] | None:
+    if nodes is None:
+        return None
+    return COUNTS_DEVICES, (
+        f"--nnodes is there from {SPANS_NODES}, and counts the devices of several nodes rightly from "
+        f"{COUNTS_DEVICES}"
+    )
+
+
+def _start_limit(container: Manifest, command: Command) -> tuple[str, int, int] | None:
+    if READY_TIMEOUT in command.variables:
+        limit = command.variables[READY_TIMEOUT] or ""
+    else:
+        limit = next(
+            (
+                text(variable, "value")
+                for variable in sequence(container, "env")
+                if text(variable, "name") == READY_TIMEOUT
+            ),
+            "",
+        )
+    return (READY_TIMEOUT, int(limit), READY_DEFAULT) if is_number(limit) else None
+
+
+def _model(words: Sequence[str], flags: list[Given]) -> str:
+    positional = words[0] if words and not words[0].startswith("-") else ""
+    return positional or value(flags, "--model")
+
+
+def _side_channel(container: Manifest, command: Command, flags: list[Given]) -> SideChannel | None:
+    """The address for caches, where a connector that uses it is configured (`engines §1.5, §3.1`)."""
+    if not _names_connector(_json(value(flags, _TRANSFER))):
+        return None
+    return side_channel(container, command, _SIDE_CHANNEL, "localhost")
+
+
+def _names_connector(config: object) -> bool:
+    """Whether a configuration, or one inside it, is that of the connector."""
+    if isinstance(config, Mapping):
+        if config.get("kv_connector") == _CONNECTOR:
+            return True
+        extra = config.get("kv_connector_extra_config")
+        inner = extra.get("connectors") if isinstance(extra, Mapping) else None
+        return isinstance(inner, list) and any(_names_connector(one) for one in inner)
+    return False

@@ -5,9 +5,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from gangform.apis.keys import HOSTNAME
@@ -25,6 +25,7 @@ from gangform.inputs.base import (
     Natural,
     ObjectName,
 )
+from gangform.inputs.defaults import edition_fault, editions
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.serving import Serving, Version
@@ -177,13 +178,22 @@ class Library:
         return shipped_library()
 
 
+def _edition(value: int) -> int:
+    if value not in editions():
+        what, fix = edition_fault(value)
+        raise PydanticCustomError("edition-unknown", "{what}", {"what": what, "fix": fix})
+    return value
+
+
 class Fleet(Model):
     """Clusters and the servings that run on them; one of each is a fleet."""
 
     version: Literal[1]
     """Version of the file format."""
-    defaults: Literal[1] = 1
-    """Edition of our defaults."""
+    defaults: Annotated[int, AfterValidator(_edition)] = Field(
+        default=1, json_schema_extra={"enum": [*editions()]}
+    )
+    """Edition of our defaults. A fleet keeps what it names: a better default comes with a new edition."""
     clusters: tuple[Cluster, ...] = Field(min_length=1, strict=False)
     servings: tuple[Serving, ...] = Field(default=(), strict=False)
 

@@ -11,10 +11,12 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
+from gangform.apis.kinds import GROUPS
 from gangform.findings import CODES, Code, Path, Severity, declare
 from gangform.inputs.amounts import memory
+from gangform.inputs.defaults import EDITION_UNKNOWN
 from gangform.inputs.fields import UNITS, Spot, words
-from gangform.inputs.nearest import plain
+from gangform.inputs.nearest import nearest, plain
 from gangform.units import Bytes
 
 
@@ -23,6 +25,7 @@ def _refused(id: str, title: str, source: str) -> Code:
 
 
 _ALL = (
+    EDITION_UNKNOWN,
     _refused("unit-missing", "A bare number where the unit decides what it means", "design §3"),
     _refused("not-a-quantity", "A text that is no quantity of the field's unit", "design §3"),
     _refused("name-reserved", "A serving called like the chart of the cluster", "design §4 GitOps"),
@@ -89,6 +92,11 @@ _ALL = (
     ),
     _refused("patch-form", "A patch with both forms, or with none", "design §3 patches"),
     _refused(
+        "object-reference",
+        "A text that names no object of a kind that rules know",
+        "issue 5: facts given to lint",
+    ),
+    _refused(
         "attention-incomplete", "An attention without the figures of its kind", "engines §6.1"
     ),
     _refused(
@@ -149,6 +157,8 @@ def words_of(
             "write an absolute path without `..`, such as /mnt/models/deepseek-r1",
             (*path, "path"),
         )
+    if kind == EDITION_UNKNOWN.id:
+        return text, str(context["fix"]), path
     if kind == "model-undescribed":
         fix = "describe the `architecture`, or write `measured: {weightsPerGpu: …, kvBytesPerToken: …}`"
         return text, fix, path
@@ -194,9 +204,18 @@ def fix_of(kind: str, name: str, value: Any, context: Mapping[str, Any], here: S
         return f"write what the device plugin calls it, such as `{name}: nvidia.com/gpu`"
     if kind == "bandwidth-zero":
         return "write what a pod reads, such as 2GiB/s, or leave it out"
+    if kind == "object-reference":
+        return _object_form(str(context["kind"]), int(context["places"]))
     if kind == "name-reserved":
         return "call the serving after its model"
     if kind == "name-invalid":
         allowed = re.sub(r"[^a-z0-9]+", "-", plain(value).lower()).lstrip("-0123456789").rstrip("-")
         return f"write `{allowed[:40].strip('-') or example or 'my-name'}`"
     return f"write `{name}: {example}`" if example else "write the amount with its unit"
+
+
+def _object_form(kind: str, places: int) -> str:
+    if kind not in GROUPS:
+        near = nearest(kind, GROUPS)
+        return f"did you mean `{near[0]}/…`?" if near else "write Kind/namespace/name"
+    return f"write `{kind}/namespace/name`" if places > 1 else f"write `{kind}/name`"

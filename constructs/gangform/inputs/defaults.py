@@ -1,13 +1,22 @@
 """The only home of our opinions: each with its value, its unit and its reason.
 
 A better default comes with a new edition, never under the feet of a running fleet: `defaults: 1` in the inputs keeps
-the bytes of the templates as they are (`design §3`, Output is an interface).
+the bytes of the templates as they are (`design §3`, Output is an interface). An edition is the one before it and the
+rows that changed, each with its reason; `docs/editions.md` says when there is a new one, and how it is added.
 """
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from gangform.findings import Finding, InputError, InputPath, Severity, declare
 from gangform.units import Bytes, BytesPerSecond, Seconds
+
+EDITION_UNKNOWN = declare(
+    "edition-unknown",
+    "An edition of the defaults that does not exist",
+    Severity.BREAKS,
+    "design §3",
+)
 
 
 class AlertDefaults(NamedTuple):
@@ -43,11 +52,24 @@ class AlertDefaults(NamedTuple):
     """An autoscaler has no metric: time to replace the adapter."""
 
 
+class Change(NamedTuple):
+    """One row that an edition has otherwise than the edition before it."""
+
+    row: str
+    """Name of a field of `Defaults`; `alerts.pending` for one of `AlertDefaults`."""
+    value: Any
+    """The new value, of the type of the old one."""
+    reason: str
+    """Why it is better, for those who decide whether to move."""
+
+
 class Defaults(NamedTuple):
     """One edition of our opinions."""
 
     edition: int
     """The number that inputs name."""
+    changes: tuple[Change, ...] = ()
+    """What it has otherwise than the edition before it."""
 
     allocatable_share: Fraction = Fraction(9, 10)
     """Share of a node's allocatable CPU, memory and ephemeral storage that a whole-node pod requests. The rest is
@@ -84,11 +106,15 @@ class Defaults(NamedTuple):
     readiness_period: Seconds = Seconds(5)
     """Between readiness probes: a lost engine leaves the endpoints within two failures."""
     readiness_failures: int = 2
+    """Failures in a row until a leader leaves the endpoints: one slow answer is no outage."""
     readiness_timeout: Seconds = Seconds(3)
+    """For one answer: shorter than the period, so that probes never overlap."""
     liveness_period: Seconds = Seconds(30)
     """Between liveness probes: slow on purpose, since a failure rebuilds the whole group."""
     liveness_failures: int = 3
+    """Failures in a row until the engine is restarted: a minute and a half, which a busy engine outlasts."""
     liveness_timeout: Seconds = Seconds(10)
+    """For one answer: an engine under full load answers late and is alive."""
 
     scaling_target: int = 8
     """Waiting requests a group at which the autoscaler adds one."""
@@ -116,14 +142,54 @@ class Defaults(NamedTuple):
     """What happens to a replica that cannot be spread: in the wrong place it serves, while waiting it does not."""
 
 
+def following(before: Defaults, *changes: Change) -> Defaults:
+    """The edition after another one: its rows, and those that changed.
+
+    Raises:
+        ValueError: A change that is none: no such row, another type, the value of before, or no reason.
+    """
+    rows: dict[str, Any] = {}
+    for change in changes:
+        table, _, row = change.row.rpartition(".")
+        home: Any = rows.get(table, getattr(before, table, None)) if table else before
+        old = getattr(home, row, None)
+        wrong = change.row in ("edition", "changes", "alerts") or type(old) is not type(
+            change.value
+        )
+        if wrong or old == change.value or not change.reason:
+            raise ValueError(
+                f"edition {before.edition + 1}: `{change.row}`: {old!r} -> {change.value!r} is no change of a row"
+            )
+        rows[table or row] = home._replace(**{row: change.value}) if table else change.value
+    return before._replace(edition=before.edition + 1, changes=changes, **rows)
+
+
 EDITIONS: dict[int, Defaults] = {1: Defaults(edition=1)}
-"""Every edition that is kept, by number."""
+"""Every edition, by number. None is ever taken away or changed: fleets run on it."""
+
+
+def editions() -> tuple[int, ...]:
+    """The numbers of all editions, the newest last."""
+    return tuple(sorted(EDITIONS))
 
 
 def defaults(edition: int) -> Defaults:
     """The table of an edition.
 
     Raises:
-        KeyError: There is no such edition.
+        InputError: There is no such edition.
     """
+    if edition not in EDITIONS:
+        what, fix = edition_fault(edition)
+        at = InputPath(("defaults",))
+        raise InputError([Finding(code=EDITION_UNKNOWN, at=at, what=what, fix=fix)])
     return EDITIONS[edition]
+
+
+def edition_fault(edition: int) -> tuple[str, str]:
+    """What is wrong with the number of no edition, and what to write instead."""
+    known = ", ".join(map(str, editions()))
+    what = f"there is no edition {edition} of the defaults; this release knows {known}"
+    newer = edition > editions()[-1]
+    fix = f"write `defaults: {editions()[-1]}`{', or install a newer gangform' if newer else ''}"
+    return what, fix

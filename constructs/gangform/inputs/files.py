@@ -22,7 +22,7 @@ FILE_MISPLACED = declare(
 )
 
 FLEET_FILE = "gangform.yaml"
-FOLDERS = ("models", "hardware", "clusters", "servings")
+FOLDERS = ("models", "hardware", "clusters", "nodes", "servings")
 """Folders of `profiles/`: one object a file, called as the file is."""
 
 

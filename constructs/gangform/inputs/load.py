@@ -15,6 +15,7 @@ from gangform.findings import Path as Keys
 from gangform.inputs.cluster import Cluster, Fleet, Library
 from gangform.inputs.files import find_fleet_file, read_file, read_text
 from gangform.inputs.hardware import HardwareShape
+from gangform.inputs.imported import joined, read_nodes
 from gangform.inputs.library import library, profile, shipped_folder, shipped_library
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.pieces import Pieces
@@ -41,6 +42,8 @@ class Loaded(NamedTuple):
     fleet: Fleet
     library: Library
     spans: Spans
+    remarks: tuple[Finding, ...] = ()
+    """What is worth a word and breaks nothing."""
 
 
 def load_fleet(path: Path, *, whole_library: bool = False) -> Loaded:
@@ -77,7 +80,13 @@ def load_cluster(path: Path) -> Cluster:
         LoadError: With everything that is wrong in it.
     """
     source = read_file(path)
-    return profile(Cluster, source, path.stem, (), Spans(source))
+    spans = Spans(source)
+    seen = read_nodes(path.absolute().parents[1], path.stem)
+    if seen is not None and not source.findings:
+        if seen.findings:
+            raise LoadError(seen.findings, Spans(seen.source))
+        source = source._replace(value=joined(path.stem, source.value, seen, spans))
+    return profile(Cluster, source, path.stem, (), spans)
 
 
 def _load(
@@ -91,6 +100,7 @@ def _load(
     folders = (shipped_folder(),) if profiles is None else (profiles, shipped_folder())
     shelves = shelves or library(folders, spans)
     pieces = Pieces(root, profiles, spans)
+    pieces.join_nodes()
     found = pieces.findings
     fleet = _validated(pieces, not root.findings, found)
     found += check_references(pieces.clusters, pieces.servings, shelves, complete=pieces.complete)
@@ -98,7 +108,7 @@ def _load(
         found += _unnamed(shelves, profiles)
     if fleet is None or found:
         raise LoadError(found, spans)
-    return Loaded(fleet=fleet, library=shelves, spans=spans)
+    return Loaded(fleet=fleet, library=shelves, spans=spans, remarks=tuple(pieces.remarks))
 
 
 def _validated(pieces: Pieces, head: bool, found: list[Finding]) -> Fleet | None:

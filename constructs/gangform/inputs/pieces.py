@@ -4,6 +4,8 @@
 `profiles/clusters/NAME.yaml`. Files that it does not name are none of the fleet's, so that a folder may hold more
 clusters than one fleet. Without both keys every file of the folder is a cluster of the fleet.
 
+*Nodes.* What `gangform cluster import` wrote into `profiles/nodes/NAME.yaml` is joined to the cluster NAME.
+
 *Servings.* Those of `servings:`, then those of `profiles/servings/`, in the order of their names.
 """
 
@@ -15,6 +17,8 @@ from gangform.documents.read import Source
 from gangform.findings import Finding, InputPath, Severity, declare
 from gangform.findings import Path as Keys
 from gangform.inputs.files import listing, misplaced, read_file, shown
+from gangform.inputs.imported import FOLDER as NODES
+from gangform.inputs.imported import joined, otherwise, read_nodes
 from gangform.inputs.library import mismatch, named, shipped_folder, under
 from gangform.inputs.spans import Spans
 
@@ -77,6 +81,8 @@ class Pieces:
             isinstance(piece.key, str) for piece in self.clusters
         )
         """Whether every cluster that was meant is here, with its name."""
+        self.remarks: list[Finding] = []
+        """What is written and imported, and is not the same."""
         self._listed_servings({} if root.findings else value)
         self._all_files("servings")
 
@@ -147,6 +153,20 @@ class Pieces:
         else:
             fix = "write `name: …` and the other fields below it, or the name of a file in profiles/clusters"
             self._wrong(inside, "a cluster is an object, or the name of a file", fix)
+
+    def join_nodes(self) -> None:
+        """Add to each cluster what its nodes said."""
+        for index, piece in enumerate(self.clusters):
+            if self._folder is None or not piece.readable or not isinstance(piece.key, str):
+                continue
+            seen = read_nodes(self._folder, piece.key)
+            if seen is None:
+                continue
+            self._spans.add(NODES, piece.key, seen.source)
+            self.findings += seen.findings
+            self.remarks += otherwise(piece.key, piece.value, seen)
+            value = joined(piece.key, piece.value, seen, self._spans)
+            self.clusters[index] = piece._replace(value=value)
 
     def _listed_servings(self, value: Mapping[str, Any]) -> None:
         entries = value.get("servings", [])

@@ -16,6 +16,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gangform.inputs.cluster import Cluster, Fleet
+from gangform.inputs.defaults import AlertDefaults, Defaults, editions
+from gangform.inputs.defaults import defaults as table_of
 from gangform.inputs.fields import (
     ROOTS,
     Spot,
@@ -26,12 +28,13 @@ from gangform.inputs.fields import (
     is_model,
     words,
 )
+from gangform.inputs.given import Given
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.nearest import nearest
 from gangform.inputs.serving import Serving
 
-SchemaKind = Literal["fleet", "serving", "cluster", "model", "hardware"]
+SchemaKind = Literal["fleet", "serving", "cluster", "model", "hardware", "given"]
 """What a file of inputs may hold."""
 
 _KINDS: Mapping[str, type[BaseModel]] = {
@@ -40,6 +43,7 @@ _KINDS: Mapping[str, type[BaseModel]] = {
     "cluster": Cluster,
     "model": ModelProfile,
     "hardware": HardwareShape,
+    "given": Given,
 }
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -59,6 +63,47 @@ class FieldDoc(NamedTuple):
     """A good value, as YAML; empty where the type has none."""
     fields: tuple[str, ...]
     """Keys of the fields inside; empty for a plain value."""
+
+
+class RowDoc(NamedTuple):
+    """One row of the defaults, for `gangform explain defaults`."""
+
+    row: str
+    """`drain`, `alerts.pending`."""
+    value: str
+    """In an edition, with its unit."""
+    edition: int
+    """The edition that the value came with."""
+    reason: str
+    """Why it is so: of its change, or the docstring in the first edition."""
+
+
+def rows_of(edition: int) -> tuple[RowDoc, ...]:
+    """Every row of an edition of the defaults.
+
+    Raises:
+        InputError: There is no such edition.
+    """
+    table = table_of(edition)
+    came = {
+        change.row: (number, change.reason)
+        for number in editions()
+        if number <= edition
+        for change in table_of(number).changes
+    }
+
+    def rows(kind: type, values: Any, prefix: str = "") -> Iterator[RowDoc]:
+        docs = field_docs(kind)
+        for name in values._fields:
+            row, value = f"{prefix}{name}", getattr(values, name)
+            if isinstance(value, AlertDefaults):
+                yield from rows(AlertDefaults, value, f"{row}.")
+            elif row not in ("edition", "changes"):
+                since, reason = came.get(row, (1, docs.get(name, "")))
+                shown = str(value).lower() if isinstance(value, bool) else str(value)
+                yield RowDoc(row, shown, since, " ".join(reason.split()))
+
+    return tuple(rows(Defaults, table))
 
 
 def describe(path: str) -> FieldDoc:
@@ -174,8 +219,8 @@ def _entries(annotation: Any) -> Iterator[Any]:
 
 
 @cache
-def field_docs(model: type[BaseModel]) -> Mapping[str, str]:
-    """The docstrings under the fields of a model, by name in Python."""
+def field_docs(model: type) -> Mapping[str, str]:
+    """The docstrings under the fields of a class, by name in Python."""
     for node in _module(model.__module__).body:
         if isinstance(node, ast.ClassDef) and node.name == model.__name__:
             return dict(_docs(node))
@@ -214,7 +259,7 @@ def json_schema(kind: SchemaKind) -> dict[str, Any]:
     _describe(schema, model)
     if kind == "fleet":
         _either_form(schema)
-    else:
+    elif "name" in schema.get("required", ()):
         schema["required"].remove("name")
     schema["$schema"] = _DRAFT
     schema["title"] = f"gangform {kind}"

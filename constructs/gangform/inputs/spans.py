@@ -19,10 +19,15 @@ class Spans:
         """Start with the file from whose root all other paths go."""
         self._root = root
         self._pieces: dict[Path, tuple[Source, Path]] = {}
+        self._parts: dict[Path, tuple[Source, Path]] = {}
 
     def add(self, kind: str, key: str | int, source: Source, inside: Path = ()) -> None:
         """Register that the input `(kind, key)` stands at `inside` of a file; the first one keeps the key."""
         self._pieces.setdefault((kind, key), (source, inside))
+
+    def add_below(self, path: Path, source: Source, inside: Path) -> None:
+        """Register that a part of an input stands elsewhere than the rest of it."""
+        self._parts[path] = (source, inside)
 
     def find(self, path: Path) -> Span | None:
         """File, line and column of a path, or of its nearest parent that was written."""
@@ -53,6 +58,9 @@ class Spans:
         return f"{self.span_of(finding)}: {shown}" if shown else str(self.span_of(finding))
 
     def _locate(self, path: Path) -> tuple[Source, Path]:
+        for length in range(len(path), 2, -1) if self._parts else ():
+            if (part := self._parts.get(path[:length])) is not None:
+                return part[0], (*part[1], *path[length:])
         piece = self._pieces.get(path[:2])
         if piece is None:
             return self._root, path

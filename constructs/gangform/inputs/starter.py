@@ -5,19 +5,20 @@ for cache and overheads. `gangform plan` says what it is worth.
 """
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
 from gangform.findings import Finding, InputError, InputPath, Severity, declare
 from gangform.inputs.cluster import Library
+from gangform.inputs.defaults import editions
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.library import shipped_library
 from gangform.inputs.load import load_text
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.references import unknown
 from gangform.inputs.spans import LoadError
+from gangform.inputs.spelling import label, scalar
 
 MODEL_TOO_LARGE = declare(
     "model-too-large",
@@ -35,9 +36,6 @@ _CONTEXT = 32768
 _KUBERNETES, _LWS = "1.36", "0.10"
 NEWEST_ENGINE = "0.33.0"
 """The newest release of the engine that its table knows; a test holds both together, since inputs know no engine."""
-
-_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
-"""What a reader of YAML takes for something else than a text."""
 
 
 class Backend(NamedTuple):
@@ -115,17 +113,18 @@ def starter(
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["text"] = _text
+    environment.filters["text"] = scalar
     environment.filters["quoted"] = json.dumps
     backend = BACKENDS.get(admission, _PLAIN)
     text = environment.get_template("gangform.yaml.j2").render(
-        name=_label(model) if name is None else name,
+        edition=editions()[-1],
+        name=label(model) if name is None else name,
         model=model,
         checkpoint=profile.checkpoint.human(),
         hardware=hardware,
         gpus=shape.gpu.count,
         product=shape.gpu.product,
-        pool=_label(hardware),
+        pool=label(hardware),
         cluster=cluster,
         namespace=namespace,
         groups=groups,
@@ -208,18 +207,6 @@ def _unknown_names(
         except LoadError as error:
             found += error.findings
     return found
-
-
-def _label(name: str) -> str:
-    """A DNS label that says what `name` says: `llama-3.1-8b` is `llama-3-1-8b`."""
-    text = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return (text if text[:1].isalpha() else f"x-{text}")[:40].rstrip("-")
-
-
-def _text(value: str) -> str:
-    """A text as YAML: in quotes where it might be taken for something else."""
-    plain = re.fullmatch(r"[a-z][-a-z0-9.]*", value) and value not in _WORDS
-    return value if plain else json.dumps(value, ensure_ascii=False)
 
 
 def _aligned(text: str) -> str:

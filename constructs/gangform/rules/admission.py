@@ -21,6 +21,7 @@ from gangform.rules.joins import (
     over_groups,
     own_workers,
     rollout,
+    rolls_in_place,
     runs,
     templates,
 )
@@ -101,7 +102,7 @@ NO_REQUESTS = declare(
 
 _PERCENT_READ: Final = Release(0, 19, 7)
 """From here on a percentage of surge is read as one (`kueue §2.5`)."""
-_ROLLING: Final[Path] = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
+_ROLLING: Final = ("rolloutStrategy", "rollingUpdateConfiguration")
 _LEVELS: Final = (
     kueue.REQUIRED_TOPOLOGY,
     kueue.PREFERRED_TOPOLOGY,
@@ -299,12 +300,12 @@ def _request(pod: PodView, name: str) -> Path:
 @over_groups
 def surge_under_queue(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """A rollout under Kueue may miss a group whenever it may surge."""
-    if not queue_label(group) or is_percent(group.surge):
+    if not queue_label(group) or is_percent(group.surge) or not rolls_in_place(group):
         return
     surge, gone = rollout(group, max(1, most_groups(documents, group)))
     if not kueue.surge_finishes(surge, gone):
         yield Fault(
-            path=(*_ROLLING, "maxSurge"),
+            path=(*group.at, *_ROLLING, "maxSurge"),
             what=f"maxSurge {surge} with maxUnavailable {gone} in queue {queue_label(group)}: the "
             "surge group is taken away before the last old group is replaced",
             fix="write maxSurge: 0 and maxUnavailable: 1",
@@ -319,13 +320,13 @@ def surge_in_percent_under_queue(
 ) -> Iterator[Fault]:
     """Surge under Kueue is a whole number."""
     release = context.versions.kueue if context.versions is not None else None
-    if not queue_label(group) or not is_percent(group.surge):
+    if not queue_label(group) or not is_percent(group.surge) or not rolls_in_place(group):
         return
     if rollout(group, max(1, most_groups(documents, group)))[0] == 0:
         return
     if release is None or release < _PERCENT_READ:
         yield Fault(
-            path=(*_ROLLING, "maxSurge"),
+            path=(*group.at, *_ROLLING, "maxSurge"),
             what=f"maxSurge {group.surge} is read as 0 by Kueue before {_PERCENT_READ}",
             fix="write maxSurge: 0 and maxUnavailable: 1",
         )
@@ -337,14 +338,14 @@ def surge_dips_under_queue(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """What a rollout under Kueue really keeps."""
-    if not queue_label(group) or is_percent(group.surge):
+    if not queue_label(group) or is_percent(group.surge) or not rolls_in_place(group):
         return
     groups = most_groups(documents, group)
     surge, gone = rollout(group, max(1, groups))
     if kueue.surge_dips(surge, gone):
         kept = lws.serving_groups(groups, unavailable=gone)
         yield Fault(
-            path=(*_ROLLING, "maxSurge"),
+            path=(*group.at, *_ROLLING, "maxSurge"),
             what=f"({surge}, {gone}) keeps {max(0, kept - 1)} of {groups} groups at worst, not "
             f"{kept}",
             fix="write maxSurge: 0 and maxUnavailable: 1, with one group more",

@@ -18,7 +18,7 @@ from gangform.rules.rule import joined
 
 def queue_label(group: GroupView) -> str:
     """The LocalQueue that the set's own metadata names; empty where none."""
-    return text(group.document.manifest, "metadata", "labels", kueue.QUEUE_NAME)
+    return text(group.document.manifest, *group.own, "labels", kueue.QUEUE_NAME)
 
 
 def cluster_queue(documents: Documents, group: GroupView) -> Document | None:
@@ -123,7 +123,7 @@ def base_demand(documents: Documents) -> dict[Key, dict[str, Fraction]]:
     total: defaultdict[Key, dict[str, Fraction]] = defaultdict(dict)
     for key, groups in queued(documents).items():
         for group in groups:
-            count = peak(group, base_groups(documents, group))
+            count = peak(group, base_groups(documents, group)) * group.copies
             for name, value in group_requests(documents, group).items():
                 total[key][name] = total[key].get(name, Fraction(0)) + value * count
     return total

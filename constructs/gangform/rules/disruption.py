@@ -16,6 +16,7 @@ from gangform.rules.joins import (
     amount,
     base_groups,
     gpus,
+    groups_behind,
     is_percent,
     is_set,
     match_labels,
@@ -137,19 +138,15 @@ def _covers(budget: Document, documents: Documents) -> list[Cover]:
     labels = _budgets(documents).get(id(budget))
     if labels is None:
         return []
-    keys = {pod.document.key: None for pod in documents.pods(budget.key.namespace, labels)}
-    found = []
-    for key in keys:
-        for group in documents.groups_of(key):
-            found.append(
-                Cover(
-                    group,
-                    group.leader.matches(labels),
-                    group.workers is not None and group.workers.matches(labels),
-                    labels.get(lws.GROUP_INDEX) if is_set(group) else None,
-                )
-            )
-    return found
+    return [
+        Cover(
+            group,
+            group.leader.matches(labels),
+            group.workers is not None and group.workers.matches(labels),
+            labels.get(lws.GROUP_INDEX) if is_set(group) else None,
+        )
+        for group in groups_behind(documents, documents.pods(budget.key.namespace, labels))
+    ]
 
 
 def _form(budget: Document) -> tuple[str, int | str] | None:
@@ -248,7 +245,7 @@ def budget_per_group_scaled(
         if cover.group_index is not None and scaler is not None:
             yield Fault(
                 path=("spec", "selector"),
-                what=f"group {cover.group_index} of {cover.group.name} comes and goes with "
+                what=f"group {cover.group_index} of {cover.group.title} comes and goes with "
                 f"{scaler.document.key.name}, between {scaler.least} and {scaler.most} groups",
                 fix=_FIX,
             )
@@ -266,7 +263,7 @@ def budget_of_absent_group(
         if cover.group_index not in map(str, range(groups)):
             yield Fault(
                 path=("spec", "selector"),
-                what=f"{cover.group.name} has {groups} groups, from 0; the budget is for group "
+                what=f"{cover.group.title} has {groups} groups, from 0; the budget is for group "
                 f"{cover.group_index}",
                 fix="remove this budget",
                 seen={"groups": str(groups), "index": cover.group_index},
@@ -285,8 +282,9 @@ def budget_of_leaders_only(
         if is_set(group) and group.size > 1 and alone and surely(group.leader, labels):
             yield Fault(
                 path=("spec", "selector"),
-                what=f"the {group.size - 1} workers of each group of {group.name} have no budget",
-                fix=f"select every pod of the set: {lws.NAME}: {group.name}",
+                what=f"the {group.size - 1} workers of each group of {group.title} have no budget",
+                fix="select every pod of the set: "
+                + ", ".join(f"{key}: {value}" for key, value in group.selectors.pods.items()),
             )
 
 

@@ -11,8 +11,18 @@ from gangform.apis.views import Documents
 from gangform.documents.document import Manifest, dig, mapping, sequence, text, whole
 from gangform.engines.engine import EngineReading
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import Run, labels_of, over_templates, owned, read_runs, resources_of
+from gangform.rules.joins import (
+    Run,
+    gpus,
+    labels_of,
+    over_templates,
+    owned,
+    read_runs,
+    resources_of,
+    words_of,
+)
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
+from gangform.rules.starts import allowed, assumed, at_least
 
 PATH = declare(
     "probe-path-unknown",
@@ -39,9 +49,23 @@ BUDGET = declare(
     "design §4 Readiness; cases r18",
 )
 
+TOO_SHORT = declare(
+    "startup-probe-too-short",
+    "A startup probe that ends before the engine can have loaded: it is killed and loads again, for ever",
+    Severity.BREAKS,
+    "engines §1.5; design §4 Readiness; cases r18",
+)
+LOOPBACK = declare(
+    "engine-on-loopback",
+    "The engine listens on the loopback address, and probes and Services ask the pod's own",
+    Severity.BREAKS,
+    "SGLang: server arguments, host; engines §1.6",
+)
+
 SHORT: Final = 300
 """Seconds below which no large model has loaded: engines alone compile and capture graphs for minutes."""
 _PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
+_OWN: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def _serving(documents: Documents, pod: PodView) -> Iterator[tuple[Run, EngineReading]]:
@@ -91,10 +115,14 @@ def probe_path_unknown(pod: PodView, documents: Documents, context: Context) -> 
         for probe in _PROBES:
             path = text(run.container, probe, "httpGet", "path")
             asked = _asked(run.container, probe)
-            if path.rstrip("/") in reading.absent_paths and asked == reading.port:
+            other = pod.role == "worker" and reading.rank_zero_answers
+            absent = reading.absent_paths | (reading.rank_zero_paths if other else frozenset())
+            if path.rstrip("/") in absent and asked == reading.port:
                 yield Fault(
                     path=(*run.path, probe, "httpGet", "path"),
-                    what=f"{reading.engine} has no {path}: the {probe} gets 404",
+                    what=f"{reading.engine} has no {path}"
+                    + (" on ranks above 0" if path.rstrip("/") not in reading.absent_paths else "")
+                    + f": the {probe} gets 404",
                     fix="write path: /health",
                 )
 
@@ -172,12 +200,55 @@ def startup_budget_short(pod: PodView, documents: Documents, context: Context) -
         probe = mapping(run.container, "startupProbe")
         if not probe or GPU not in resources_of(run.container):
             continue
-        failures, period = whole(probe, "failureThreshold"), whole(probe, "periodSeconds")
-        allowed = (whole(probe, "initialDelaySeconds") or 0) + (failures or 3) * (period or 10)
-        if allowed < SHORT:
+        given, (least, _) = allowed(probe), at_least(run, pod, context)
+        if least <= given < min(SHORT, assumed(run, gpus(documents, pod))):
             yield Fault(
                 path=(*run.path, "startupProbe", "failureThreshold"),
-                what=f"the engine is killed {allowed} s after its start when it has not loaded",
+                what=f"the engine is killed {given} s after its start when it has not loaded",
                 fix="write periodSeconds: 10 and failureThreshold: 270, or what loading takes",
-                seen={"allowed": f"{allowed} s"},
+                seen={"allowed": f"{given} s"},
+            )
+
+
+@rule(TOO_SHORT, kinds=WORKLOADS)
+@over_templates
+def startup_probe_too_short(
+    pod: PodView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A startup probe waits as long as a start is known to take."""
+    for run, reading in _serving(documents, pod):
+        probe = mapping(run.container, "startupProbe")
+        early = dig(probe, "tcpSocket") is not None and reading.opens_early
+        if not probe or early or GPU not in resources_of(run.container):
+            continue
+        given, (least, why) = allowed(probe), at_least(run, pod, context)
+        if given < least:
+            period = whole(probe, "periodSeconds") or 10
+            limit = reading.start_limit
+            aim = max(least, limit[1] if limit is not None else 0)
+            yield Fault(
+                path=(*run.path, "startupProbe", "failureThreshold"),
+                what=f"the startup probe gives {given} s; {why}",
+                fix=f"write failureThreshold: {-(-aim // period)}",
+                seen={"allowed": f"{given} s", "least": f"{least} s"},
+            )
+
+
+@rule(LOOPBACK, kinds=WORKLOADS)
+@over_templates
+def engine_on_loopback(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """An engine that others ask listens where they ask."""
+    users = _targets(documents).get((id(pod.document), pod.path), {})
+    for run, reading in _serving(documents, pod):
+        if reading.host not in _OWN:
+            continue
+        names = {name for port, name in _declared(run.container).items() if port == reading.port}
+        user = next((users[key] for key in (str(reading.port), *names) if key in users), None)
+        user = user or next((p for p in _PROBES if _asked(run.container, p) == reading.port), None)
+        if user is not None:
+            yield Fault(
+                path=words_of(run),
+                what=f"{reading.engine} listens on {reading.host} alone; {user} asks the pod's address",
+                fix="add --host=0.0.0.0",
+                seen={"host": reading.host},
             )

@@ -1,16 +1,14 @@
-"""Command lines of engines against the group around them: GPUs, nodes, ranks, and variables that somebody fills in."""
+"""Command lines of engines against the group around them: GPUs, nodes, ranks, and who serves."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 from typing import Final
 
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.views import Documents, form_of
-from gangform.documents.document import Manifest, sequence, text
+from gangform.documents.document import sequence, text
 from gangform.engines.engine import EngineReading
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
@@ -19,9 +17,9 @@ from gangform.rules.joins import (
     engine_of,
     gpus,
     over_groups,
-    over_templates,
     own_workers,
-    runs,
+    templates,
+    words_of,
 )
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
@@ -73,41 +71,20 @@ WORKER_SERVES = declare(
     Severity.BREAKS,
     "engines §0, §1.3",
 )
-SHELL = declare(
-    "shell-variable-literal",
-    "A shell variable where no shell runs: the process gets the dollar sign and the name",
-    Severity.BREAKS,
-    "Kubernetes: only $(NAME) is expanded in command and args",
-)
-VALUE = declare(
-    "shell-variable-in-value",
-    "A shell variable in the value of a variable: nothing fills it in",
-    Severity.DEGRADES,
-    "Kubernetes: only $(NAME) is expanded in env values",
-)
-UNDEFINED = declare(
-    "variable-undefined",
-    "A reference $(NAME) to a variable that the container does not have: it stays as it is written",
-    Severity.BREAKS,
-    "engines §1.3; Kubernetes: only variables before it are expanded",
+TENSOR = declare(
+    "tensor-across-nodes",
+    "Tensor parallelism over several nodes runs at the speed of the network between them",
+    Severity.STYLE,
+    "engines §1.3",
 )
 
-_SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"})
-_SHELL_VARIABLE: Final = re.compile(r"(?<![\\$])\$(?:\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)")
-_REFERENCE: Final = re.compile(r"(?<!\$)(?:\$\$)*\$\(([A-Za-z_][\w.-]*)\)")
-_FROM_OUTSIDE: Final = re.compile(
-    r"^(KUBERNETES_.*|TPU_.*|.*_SERVICE_(HOST|PORT)(_.*)?|.*_PORT(_.*)?)$"
-)
-"""Service links, and what the controller sets on other accelerators."""
+_OVER_NODES: Final = frozenset({"NCCL_MNNVL_ENABLE", "NCCL_NVLS_ENABLE"})
+"""Variables of fabrics whose NVLink spans nodes (`engines §1.5`)."""
 
 
 def _reading(documents: Documents, pod: PodView | None) -> tuple[Run, EngineReading] | None:
     run = engine_of(documents, pod) if pod is not None else None
     return None if run is None or run.reading is None else (run, run.reading)
-
-
-def _words(run: Run) -> Path:
-    return (*run.path, "args" if "args" in run.container else "command")
 
 
 def _nodes_word(run: Run, nodes: str) -> Path:
@@ -119,16 +96,23 @@ def _nodes_word(run: Run, nodes: str) -> Path:
         before = words[index - 1] if index else ""
         if word == nodes and isinstance(before, str) and "node" in before:
             return (*run.path, "args", index)
-    return _words(run)
+    return words_of(run)
 
 
 def _offered(group: GroupView, reading: EngineReading, documents: Documents) -> int | None:
     """GPUs that the engine may use; `None` where it does not say how far it reaches."""
     each = gpus(documents, group.leader)
-    if reading.nodes is not None:
+    form = form_of(group.kind)
+    if form is None or not form.can.runs_groups:
+        # Several such objects, or several pods of one, may be joined by hand: then nobody knows the others.
+        alone = reading.nodes is None and (
+            (form is not None and form.can.whole_pods) or group.replicas == 1
+        )
+        return each if alone else None
+    if reading.nodes is not None and group.size > 1:
         workers = gpus(documents, group.workers) if group.workers is not None else 0
         return each + workers * (group.size - 1)
-    return each if group.size == 1 else None
+    return each if group.size == 1 and reading.nodes is None else None
 
 
 @rule(TOO_FEW_GPUS, kinds=WORKLOADS)
@@ -150,22 +134,29 @@ def engine_leaves_gpus_idle(
 
 
 def _gpu_fault(group: GroupView, documents: Documents, *, more: bool) -> Iterator[Fault]:
-    found = _reading(documents, group.leader)
-    if found is None:
-        return
-    run, reading = found
-    offered = _offered(group, reading, documents)
-    if reading.gpus is None or not offered or reading.gpus == offered:
-        return
-    if (reading.gpus > offered) == more:
-        each = gpus(documents, group.leader)
-        yield Fault(
-            path=_words(run),
-            what=f"the command line uses {reading.gpus} GPUs; {group.size} pods of {each} are "
-            f"{offered}",
-            fix=f"let tensor × pipeline × data be {offered}, or change size or GPUs",
-            seen={"used": str(reading.gpus), "requested": str(offered)},
-        )
+    for pod in templates(group):
+        found = _reading(documents, pod)
+        if found is None:
+            continue
+        run, reading = found
+        each = gpus(documents, pod)
+        if reading.local is not None:
+            used, offered = reading.local, each
+            said = f"the command line runs {used} ranks on each pod, which has {each} GPUs"
+            fix = "let tensor × pipeline × local data ranks be the pod's GPUs"
+        elif pod is group.leader:
+            used, offered = reading.gpus or 0, _offered(group, reading, documents) or 0
+            said = f"the command line uses {used} GPUs; {group.size} pods of {each} are {offered}"
+            fix = f"let tensor × pipeline × data be {offered}, or change size or GPUs"
+        else:
+            continue
+        if used and offered and used != offered and (used > offered) == more:
+            yield Fault(
+                path=words_of(run),
+                what=said,
+                fix=fix,
+                seen={"used": str(used), "requested": str(offered)},
+            )
 
 
 @rule(NODES, kinds=SETS)
@@ -174,6 +165,9 @@ def engine_nodes_differ(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """The engine waits for as many nodes as the group has pods."""
+    led = _reading(documents, group.leader)
+    # A leader without ranks of its own answers for those of the other pods.
+    ranked = group.size - 1 if led is not None and led[1].local == 0 else group.size
     for run, reading in _all(group, documents):
         nodes = reading.nodes or ""
         if nodes.isdecimal() and nodes != str(group.size):
@@ -183,6 +177,18 @@ def engine_nodes_differ(
                 fix=f"write $({lws.SIZE_VARIABLE})",
                 seen={"nodes": nodes, "size": str(group.size)},
             )
+        elif reading.pods is not None and _met(reading) and reading.pods != ranked:
+            yield Fault(
+                path=words_of(run),
+                what=f"the data ranks fill {reading.pods} pods; a group has {ranked} for them",
+                fix=f"write size: {reading.pods + group.size - ranked}, or data ranks for {ranked} pods",
+                seen={"pods": str(reading.pods), "size": str(group.size)},
+            )
+
+
+def _met(reading: EngineReading) -> bool:
+    """Whether ranks meet at the leader of the group, and so are those of the group."""
+    return lws.ADDRESS_VARIABLE in reading.address
 
 
 @rule(NODES_LITERAL, kinds=SETS)
@@ -211,14 +217,22 @@ def _all(group: GroupView, documents: Documents) -> Iterator[tuple[Run, EngineRe
 def node_rank_missing(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """Workers say their rank."""
     found = _reading(documents, own_workers(group) or group.leader)
-    if found is not None and group.size > 1:
-        run, reading = found
-        if reading.nodes is not None and reading.rank is None:
-            yield Fault(
-                path=_words(run),
-                what="several nodes and no rank: every worker takes rank 0, the leader's",
-                fix=f"add the rank $({lws.RANK_VARIABLE})",
-            )
+    if found is None or group.size < 2 or found[1].rank is not None:
+        return
+    run, reading = found
+    if reading.nodes is not None:
+        yield Fault(
+            path=words_of(run),
+            what="several nodes and no rank: every worker takes rank 0, the leader's",
+            fix=f"add the rank $({lws.RANK_VARIABLE})",
+        )
+    elif reading.pods is not None and reading.pods > 1 and _met(reading):
+        yield Fault(
+            path=words_of(run),
+            what=f"data ranks over {reading.pods} pods and no first one: every worker starts at rank 0, "
+            "the leader's",
+            fix=f"add the first rank of the pod: $({lws.RANK_VARIABLE}) times the ranks of a pod",
+        )
 
 
 @rule(RANK, kinds=SETS)
@@ -231,28 +245,28 @@ def node_rank_wrong(group: GroupView, documents: Documents, context: Context) ->
         rank = led[1].rank or ""
         if led[1].nodes is not None and rank.isdecimal() and rank.strip("0"):
             yield Fault(
-                path=_words(led[0]),
+                path=words_of(led[0]),
                 what=f"the leader has rank {rank}; it is rank 0",
                 fix=f"write the rank $({lws.RANK_VARIABLE})",
             )
     rank = (worked[1].rank or "") if worked is not None else ""
-    own = rank == "1" and group.size == 2
+    own = group.size == 2 and worked is not None and (rank == "1" or worked[1].pods is not None)
     if worked is not None and rank.isdecimal() and not own:
         yield Fault(
-            path=_words(worked[0]),
+            path=words_of(worked[0]),
             what=f"all {group.size - 1} workers have rank {rank}",
             fix=f"write the rank $({lws.RANK_VARIABLE})",
         )
 
 
-@rule(LEADER_HEADLESS, kinds=WORKLOADS)
+@rule(LEADER_HEADLESS, kinds=SETS)
 @over_groups
 def leader_headless(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """The leader serves."""
     found = _reading(documents, group.leader)
     if found is not None and not found[1].serves_http:
         yield Fault(
-            path=_words(found[0]),
+            path=words_of(found[0]),
             what="the leader is headless: it opens no HTTP port",
             fix="remove the flag from the leader",
         )
@@ -271,97 +285,32 @@ def worker_not_headless(
     meant = "ports" in run.container or any(
         key in run.container for key in ("startupProbe", "readinessProbe", "livenessProbe")
     )
-    if reading.nodes is not None and reading.serves_http and not meant:
+    serves = reading.serves_http and not reading.rank_zero_answers
+    if reading.nodes is not None and serves and not meant:
         yield Fault(
-            path=_words(run),
+            path=words_of(run),
             what="the worker starts an API server for ranks that the leader serves",
             fix="start it headless",
         )
 
 
-# ── variables ────────────────────────────────────────────────────────────────────────────────────
-
-
-def _texts(container: Manifest) -> Iterator[tuple[Path, str]]:
-    for key in ("command", "args"):
-        for index, word in enumerate(sequence(container, key)):
-            if isinstance(word, str):
-                yield (key, index), word
-
-
-def _in_shell(container: Manifest) -> bool:
-    """Whether a shell reads the words; an image's own entry point is taken for none."""
-    command = [word for word in sequence(container, "command") if isinstance(word, str)]
-    words = [*command, *(w for w in sequence(container, "args") if isinstance(w, str))]
-    return any(PurePosixPath(word).name in _SHELLS for word in words[:3])
-
-
-@rule(SHELL, kinds=WORKLOADS)
-@over_templates
-def shell_variable_literal(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
-    """Words that no shell reads hold no shell variables."""
-    for run in runs(pod):
-        if _in_shell(run.container) or not sequence(run.container, "command"):
-            continue
-        for path, word in _texts(run.container):
-            for found in _SHELL_VARIABLE.findall(word):
-                name = found.strip("${}")
-                yield Fault(
-                    path=(*run.path, *path),
-                    what=f"`{found}` reaches `{text(run.container, 'name')}` as it is written",
-                    fix=f"write $({name}), with {name} among the container's variables",
-                )
-
-
-@rule(VALUE, kinds=WORKLOADS)
-@over_templates
-def shell_variable_in_value(
-    pod: PodView, documents: Documents, context: Context
+@rule(TENSOR, kinds=SETS)
+@over_groups
+def tensor_across_nodes(
+    group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """Values of variables hold no shell variables."""
-    for run in runs(pod):
-        for index, variable in enumerate(sequence(run.container, "env")):
-            value = text(variable, "value")
-            if found := _SHELL_VARIABLE.fullmatch(value):
-                name = found[0].strip("${}")
-                yield Fault(
-                    path=(*run.path, "env", index, "value"),
-                    what=f"{text(variable, 'name')} is the text `{value}`",
-                    fix=f"take it from a Secret or ConfigMap, or write $({name})",
-                )
-
-
-@rule(UNDEFINED, kinds=WORKLOADS)
-@over_templates
-def variable_undefined(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
-    """Every $(NAME) is a variable of the container that stands before it."""
-    form = form_of(pod.document.kind)
-    injected = form is not None and form.rendezvous() is not None
-    own = {lws.ADDRESS_VARIABLE, lws.SIZE_VARIABLE, lws.RANK_VARIABLE} if injected else set()
-    for run in runs(pod):
-        if sequence(run.container, "envFrom"):
-            continue
-        names = set(own)
-        for index, variable in enumerate(sequence(run.container, "env")):
-            for name in _REFERENCE.findall(text(variable, "value")):
-                if name not in names and not _FROM_OUTSIDE.match(name):
-                    yield _undefined((*run.path, "env", index, "value"), name, names)
-            names.add(text(variable, "name"))
-        if _in_shell(run.container):
-            continue
-        for path, word in _texts(run.container):
-            for name in _REFERENCE.findall(word):
-                if name not in names and not _FROM_OUTSIDE.match(name):
-                    yield _undefined((*run.path, *path), name, names)
-
-
-def _undefined(path: Path, name: str, names: set[str]) -> Fault:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, sorted(names), n=1, cutoff=0.6)
-    return Fault(
-        path=path,
-        what=f"no variable {name} is defined before it, so that `$({name})` stays as it is",
-        fix=f"write $({close[0]})" if close else f"add {name} to the container's env, before it",
-        seen={"variable": name},
-    )
+    """Tensor ranks lie on one node, unless NVLink spans several."""
+    found = _reading(documents, group.leader)
+    if found is None or group.size < 2 or found[1].nodes is None:
+        return
+    run, reading = found
+    each = gpus(documents, group.leader)
+    names = {text(variable, "name") for variable in sequence(run.container, "env")}
+    spans = bool(names & _OVER_NODES) or bool(sequence(group.leader.spec, "resourceClaims"))
+    if reading.tensor is not None and each and reading.tensor > each and not spans:
+        yield Fault(
+            path=words_of(run),
+            what=f"tensor {reading.tensor} spans pods of {each} GPUs",
+            fix=f"use tensor {each} and pipeline {-(-reading.tensor // each)}, unless NVLink joins the nodes",
+            seen={"tensor": str(reading.tensor), "gpus": str(each)},
+        )

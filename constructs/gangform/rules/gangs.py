@@ -130,7 +130,7 @@ def gang_counts_other_pods(
     elif members != group.size or sum(joining) != group.size:
         yield Fault(
             path=("spec", "minMember"),
-            what=f"minMember is {members}; {group.name} has {group.size} pods, of which "
+            what=f"minMember is {members}; {group.title} has {group.size} pods, of which "
             f"{sum(joining)} name this PodGroup",
             fix=f"write minMember: {group.size}, and {volcano.GROUP_NAME} into both templates",
             seen={"minMember": str(members), "size": str(group.size)},
@@ -190,8 +190,8 @@ def topology_annotation_inert(
     if not is_set(group):
         return
     keys = (volcano.TOPOLOGY_MODE, volcano.TOPOLOGY_TIER)
-    own = mapping(group.document.manifest, "metadata", "annotations")
-    found: list[Path] = [("metadata", "annotations", key) for key in keys if key in own]
+    own = mapping(group.document.manifest, *group.own, "annotations")
+    found: list[Path] = [(*group.own, "annotations", key) for key in keys if key in own]
     for pod in templates(group):
         found += [(*pod.path, "metadata", "annotations", k) for k in keys if k in pod.annotations]
     for path in found:

@@ -102,8 +102,8 @@ OVERRIDDEN = declare(
     "lws §1",
 )
 
-_BASE: Final[Path] = ("spec", "leaderWorkerTemplate")
-_RESTART: Final[Path] = (*_BASE, "restartPolicy")
+_BASE: Final = "leaderWorkerTemplate"
+_RESTART: Final = (_BASE, "restartPolicy")
 _SCHEDULING: Final = (
     "nodeSelector",
     "affinity",
@@ -124,7 +124,7 @@ def leader_template_missing(
     """Both templates are written."""
     if group.size > 1 and own_workers(group) is None:
         yield Fault(
-            path=(*_BASE, "leaderTemplate"),
+            path=(*group.at, _BASE, "leaderTemplate"),
             what="there is no leaderTemplate: the workerTemplate serves both",
             fix="write the leaderTemplate, with the leader's ports and probes",
         )
@@ -161,14 +161,15 @@ def _said(value: object) -> str:
 
 
 @rule(RESTART_UNKNOWN, kinds=SETS)
+@over_groups
 def restart_policy_unknown(
-    subject: Document, documents: Documents, context: Context
+    group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """The restart policy is one of the CRD's words."""
-    policy = text(subject.manifest, *_RESTART)
+    policy = group.word(*_RESTART)
     if policy and policy not in _POLICIES:
         yield Fault(
-            path=_RESTART,
+            path=(*group.at, *_RESTART),
             what=f"restartPolicy `{policy}` is not one of {', '.join(_POLICIES)}",
             fix=f"write {lws.AFTER_START}, or {lws.ON_POD_RESTART} before LWS 0.9",
             seen={"restartPolicy": policy},
@@ -176,9 +177,9 @@ def restart_policy_unknown(
 
 
 def _restart_fault(group: GroupView, word: str, why: str) -> Iterator[Fault]:
-    if group.size > 1 and text(group.document.manifest, *_RESTART) == word:
+    if group.size > 1 and group.word(*_RESTART) == word:
         yield Fault(
-            path=_RESTART,
+            path=(*group.at, *_RESTART),
             what=f"restartPolicy {word}{why} leaves {group.size - 1} of {group.size} pods waiting "
             "for the one that restarted",
             fix=f"write {lws.AFTER_START}, or {lws.ON_POD_RESTART} before LWS 0.9",
@@ -204,15 +205,14 @@ def restart_policy_none(
 
 
 @rule(LEADER_READY, kinds=SETS)
+@over_groups
 def leader_ready_remark(
-    subject: Document, documents: Documents, context: Context
+    group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Workers start with their leader."""
-    if text(subject.manifest, "spec", "startupPolicy") == lws.LEADER_READY and not any(
-        _leader_waits(group, documents) for group in groups_of(documents, subject)
-    ):
+    if group.word("startupPolicy") == lws.LEADER_READY and not _leader_waits(group, documents):
         yield Fault(
-            path=("spec", "startupPolicy"),
+            path=(*group.at, "startupPolicy"),
             what=f"{lws.LEADER_READY} makes workers only after the leader is Ready",
             fix=f"write {lws.LEADER_CREATED} unless the leader is Ready without its workers",
         )
@@ -223,10 +223,11 @@ def _leader_waits(group: GroupView, documents: Documents) -> str:
     run = engine_of(documents, group.leader)
     if group.size < 2 or run is None or run.reading is None or not run.reading.all_ranks:
         return ""
+    waits = {"httpGet"} if run.reading.opens_early else {"httpGet", "tcpSocket"}
     asks = (
         name
         for name in ("startupProbe", "readinessProbe")
-        if {"httpGet", "tcpSocket"} & mapping(run.container, name).keys()
+        if waits & mapping(run.container, name).keys()
     )
     return next(asks, "")
 
@@ -237,11 +238,11 @@ def leader_ready_deadlock(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A leader that waits for its workers does not have them wait for it."""
-    if text(group.document.manifest, "spec", "startupPolicy") != lws.LEADER_READY:
+    if group.word("startupPolicy") != lws.LEADER_READY:
         return
     if probe := _leader_waits(group, documents):
         yield Fault(
-            path=("spec", "startupPolicy"),
+            path=(*group.at, "startupPolicy"),
             what=f"{lws.LEADER_READY} makes workers after the leader is Ready, and its {probe} asks an engine that "
             f"serves once all {group.size} pods have loaded",
             fix=f"write {lws.LEADER_CREATED}",
@@ -265,12 +266,19 @@ def template_label_of_controller(
 
 
 @rule(SUBGROUPS, kinds=SETS)
-def subgroups_refused(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+@over_groups
+def subgroups_refused(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """Subgroups divide the group."""
-    path: Path = (*_BASE, "subGroupPolicy")
-    policy = dig(subject.manifest, *path)
-    size = whole(subject.manifest, *_BASE, "size") or 1
+    path: Path = (*group.at, _BASE, "subGroupPolicy")
+    policy = group.part(_BASE, "subGroupPolicy")
+    size = group.size
     if policy is None:
+        if annotation(group, lws.SUBGROUP_EXCLUSIVE_TOPOLOGY):
+            yield Fault(
+                path=(*group.own, "annotations", lws.SUBGROUP_EXCLUSIVE_TOPOLOGY),
+                what="a topology for subgroups, and no subGroupPolicy",
+                fix="write a subGroupPolicy with its subGroupSize, or remove the annotation",
+            )
         return
     each = whole(policy, "subGroupSize")
     if each is None:
@@ -309,7 +317,7 @@ def exclusive_topology_under_queue(
     level = annotation(group, lws.EXCLUSIVE_TOPOLOGY)
     if level and queue_label(group):
         yield Fault(
-            path=("metadata", "annotations", lws.EXCLUSIVE_TOPOLOGY),
+            path=(*group.own, "annotations", lws.EXCLUSIVE_TOPOLOGY),
             what=f"exclusive topology over `{level}` on a set in the queue {queue_label(group)}",
             fix=f"remove it and write {kueue.REQUIRED_TOPOLOGY} and {kueue.PODSET_GROUP} on "
             "both templates",
@@ -317,12 +325,13 @@ def exclusive_topology_under_queue(
 
 
 @rule(CLAIM_FIELD, kinds=SETS)
+@over_groups
 def claim_field_dropped(
-    subject: Document, documents: Documents, context: Context
+    group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Claim templates use only what the controller copies."""
-    base: Path = (*_BASE, "volumeClaimTemplates")
-    for index, claim in enumerate(sequence(subject.manifest, *base)):
+    base: Path = (*group.at, _BASE, "volumeClaimTemplates")
+    for index, claim in enumerate(sequence(group.part(_BASE, "volumeClaimTemplates"))):
         dropped = [("metadata", key) for key in ("labels", "annotations")]
         dropped = [each for each in dropped if dig(claim, *each)]
         dropped += [("spec", key) for key in mapping(claim, "spec") if key not in _KEPT_OF_CLAIM]

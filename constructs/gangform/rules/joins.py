@@ -7,7 +7,6 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final, NamedTuple
 
-from gangform.apis import apps, leaderworkerset
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import GPU
 from gangform.apis.pods import requests
@@ -21,9 +20,11 @@ from gangform.documents.document import (
     mapping,
     sequence,
     text,
+    texts,
     whole,
 )
-from gangform.engines.engine import ENGINES, EngineReading, engine
+from gangform.engines.engine import EngineReading, readers
+from gangform.engines.shell import Start, start
 from gangform.findings import Path
 from gangform.rules.rule import WORKLOADS, Check, Context, Fault, joined
 
@@ -48,17 +49,19 @@ class Scaler(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A container of a template, and what an engine says that it would do."""
+    """A container of a template, what it starts, and what an engine says that it would do."""
 
     path: Path
     container: Manifest
     reading: EngineReading | None
     init: bool = False
+    begun: Start | None = None
+    """What it starts; `None` where its words are no texts, and where nobody asked yet."""
 
 
 def labels_of(node: Node | None) -> dict[str, str]:
     """The labels of a map, as far as they are texts."""
-    return {key: value for key, value in mapping(node).items() if isinstance(value, str)}
+    return texts(node)
 
 
 def match_labels(selector: Node | None) -> dict[str, str] | None:
@@ -93,6 +96,12 @@ def is_set(group: GroupView) -> bool:
     return form is not None and form.can.runs_groups
 
 
+def rolls_in_place(group: GroupView) -> bool:
+    """Whether a rollout replaces groups of the same set, index by index, as LeaderWorkerSet does it."""
+    form = form_of(group.kind)
+    return form is not None and form.can.rolls_in_place
+
+
 @joined
 def _asked(documents: Documents) -> dict[tuple[int, Path], dict[str, Fraction]]:
     """Filled as templates are asked for."""
@@ -120,6 +129,19 @@ def gpus(documents: Documents, pod: PodView) -> int:
 
 
 @joined
+def _by_space(documents: Documents) -> dict[tuple[str, str], list[Document]]:
+    found: defaultdict[tuple[str, str], list[Document]] = defaultdict(list)
+    for document in documents.all:
+        found[document.kind, document.key.namespace].append(document)
+    return dict(found)
+
+
+def within(documents: Documents, kind: str, namespace: str) -> Sequence[Document]:
+    """The documents of a kind in one namespace; an empty one for what lies in none."""
+    return _by_space(documents).get((kind, namespace), ())
+
+
+@joined
 def _groups(documents: Documents) -> dict[int, list[GroupView]]:
     found: defaultdict[int, list[GroupView]] = defaultdict(list)
     for group in documents.groups():
@@ -144,19 +166,23 @@ def runs(pod: PodView) -> Iterator[Run]:
 @joined
 def _read(documents: Documents) -> dict[tuple[int, Path], tuple[Run, ...]]:
     found: dict[tuple[int, Path], tuple[Run, ...]] = {}
-    engines = [engine(name) for name in ENGINES]
+    known = readers()
     for group in documents.groups():
         for pod in templates(group):
             found[id(pod.document), pod.path] = tuple(
-                each._replace(
+                # Without an image it is a part of a container, to be merged into another: its words may be too.
+                each
+                if "image" not in each.container
+                else each._replace(
+                    begun=start(each.container),
                     reading=next(
                         (
                             reading
-                            for reader in engines
+                            for reader in known
                             if (reading := reader.read(each.container)) is not None
                         ),
                         None,
-                    )
+                    ),
                 )
                 for each in runs(pod)
             )
@@ -172,6 +198,22 @@ def engine_of(documents: Documents, pod: PodView) -> Run | None:
     """The container of a template that runs an engine we read."""
     runs_ = read_runs(documents, pod)
     return next((each for each in runs_ if each.reading is not None and not each.init), None)
+
+
+def answers(documents: Documents, pod: PodView) -> bool:
+    """Whether the engine of a template surely answers requests, rather than health checks alone."""
+    run = engine_of(documents, pod)
+    if run is None or run.reading is None or not run.reading.serves_http:
+        return False
+    return pod.role != "worker" or not run.reading.rank_zero_answers
+
+
+def words_of(run: Run) -> Path:
+    """Where the command line stands: the script of a shell, or the list of words."""
+    begun = run.begun or start(run.container)
+    if begun is not None and begun.script is not None:
+        return (*run.path, *begun.script)
+    return (*run.path, "args" if "args" in run.container else "command")
 
 
 @joined
@@ -212,7 +254,7 @@ def scaler_of(document: Document) -> Scaler:
 
 def scaler_for(documents: Documents, group: GroupView) -> Scaler | None:
     """The autoscaler of a set; the first where there are several."""
-    found = scalers(documents).get(group.document.key)
+    found = scalers(documents).get(group.target)
     return found[0] if found else None
 
 
@@ -257,9 +299,8 @@ def rollout(group: GroupView, replicas: int) -> tuple[int, int]:
 def peak(group: GroupView, replicas: int) -> int:
     """Groups that exist at the height of a rollout (`lws §3`)."""
     surge, gone = rollout(group, replicas)
-    if is_set(group):
-        return leaderworkerset.peak_groups(replicas, surge=surge, unavailable=gone)
-    return apps.peak_replicas(replicas, surge=surge)
+    form = form_of(group.kind)
+    return form.peak(replicas, surge=surge, unavailable=gone) if form is not None else replicas
 
 
 def is_percent(value: Node | None) -> bool:
@@ -269,7 +310,7 @@ def is_percent(value: Node | None) -> bool:
 
 def annotation(group: GroupView, key: str) -> str:
     """An annotation of the set's own metadata."""
-    return text(group.document.manifest, "metadata", "annotations", key)
+    return text(group.document.manifest, *group.own, "annotations", key)
 
 
 def owned(document: Document) -> bool:
@@ -283,6 +324,18 @@ def places(pods: Sequence[PodView]) -> list[Document]:
     for pod in pods:
         seen.setdefault(id(pod.document), pod.document)
     return list(seen.values())
+
+
+def groups_behind(documents: Documents, pods: Sequence[PodView]) -> list[GroupView]:
+    """The sets of groups that pods belong to, in the order of the pods."""
+    chosen = {(id(pod.document), pod.path, pod.role) for pod in pods}
+    keys = {pod.document.key: None for pod in pods}
+    return [
+        group
+        for key in keys
+        for group in documents.groups_of(key)
+        if any((id(pod.document), pod.path, pod.role) in chosen for pod in group.pods)
+    ]
 
 
 def over_groups(check: Callable[[GroupView, Documents, Context], Iterator[Fault]]) -> Check:

@@ -1,16 +1,23 @@
-"""Labels and annotations that the API server would refuse, on objects and on the pods of their templates."""
+"""What the API server would refuse of any object: its head, and labels and annotations, also of pod templates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from gangform.apis.kinds import GROUPS
 from gangform.apis.metadata import label_refusals, refusals
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, dig, mapping, text
-from gangform.findings import Severity, declare
+from gangform.documents.document import Document, Node, dig, mapping, text
+from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import groups_of, owned, templates
 from gangform.rules.rule import EVERY_KIND, Context, Fault, rule
 
+MALFORMED = declare(
+    "object-malformed",
+    "The API server cannot read the object: its kind, name or spec is missing or no text or map",
+    Severity.BREAKS,
+    "apimachinery: TypeMeta, ObjectMeta",
+)
 REFUSED = declare(
     "metadata-refused",
     "The API server refuses a key or value among labels and annotations",
@@ -23,6 +30,56 @@ GENERATED = declare(
     Severity.DEGRADES,
     "design §4 GitOps; kubectl apply refuses it",
 )
+
+
+_TEXT, _MAP = "a text", "a map"
+_SHOWN = 40
+"""Characters of a wrong value that are shown."""
+
+
+@rule(MALFORMED, kinds=EVERY_KIND)
+def object_malformed(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+    """Kind and names are texts, metadata and spec are maps, and an object that is sent has a name."""
+    manifest = subject.manifest
+    metadata = dig(manifest, "metadata")
+    for key in ("apiVersion", "kind"):
+        if not text(manifest, key):
+            yield _wrong((key,), dig(manifest, key), _TEXT)
+    if "metadata" in manifest and not isinstance(metadata, Mapping):
+        yield _wrong(("metadata",), metadata, _MAP)
+        return
+    named = mapping(metadata)
+    for key in ("generateName", "name", "namespace"):
+        if key in named and not isinstance(named[key], str):
+            yield _wrong(("metadata", key), named[key], _TEXT)
+    known = subject.kind in GROUPS
+    if known and not any(named.get(key) for key in ("generateName", "name")):
+        yield Fault(
+            path=("metadata", "name"),
+            what=f"a {subject.kind} has no name",
+            fix=f"write metadata: {{name: my-{subject.kind.lower()}}}",
+        )
+    if known and "spec" in manifest and not isinstance(manifest["spec"], Mapping):
+        yield _wrong(("spec",), manifest["spec"], _MAP)
+
+
+def _wrong(path: Path, value: Node | None, wanted: str) -> Fault:
+    name = ".".join(str(part) for part in path)
+    quotable = isinstance(value, int) and wanted == _TEXT
+    fix = f'write {path[-1]}: "{_plain(value)}" in quotes' if quotable else f"write {wanted}"
+    return Fault(path=path, what=f"{name} is {_called(value)}, not {wanted}", fix=fix)
+
+
+def _called(value: Node | None) -> str:
+    if value is None or value == "":
+        return "missing"
+    if isinstance(value, Mapping):
+        return "a map"
+    return f"`{_plain(value)}`" if isinstance(value, (int, str)) else "a list"
+
+
+def _plain(value: object) -> str:
+    return str(value).lower()[:_SHOWN] if isinstance(value, bool) else str(value)[:_SHOWN]
 
 
 @rule(REFUSED, kinds=EVERY_KIND)

@@ -6,10 +6,18 @@ from collections.abc import Iterator
 
 from gangform.apis import metrics
 from gangform.apis.forms import GroupView
-from gangform.apis.views import Documents, form_of
+from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import is_set, match_labels, own_workers, read_runs, surely
+from gangform.rules.joins import (
+    is_set,
+    labels_of,
+    match_labels,
+    own_workers,
+    read_runs,
+    surely,
+    within,
+)
 from gangform.rules.rule import Context, Fault, rule
 
 HEADLESS = declare(
@@ -17,6 +25,12 @@ HEADLESS = declare(
     "A monitor scrapes workers that open no HTTP port: their targets are down for ever",
     Severity.DEGRADES,
     "engines §4.1; observability §1.9",
+)
+PORT = declare(
+    "monitor-port-unknown",
+    "A monitor scrapes a port by a name that nothing it selects has: it has no targets",
+    Severity.BREAKS,
+    "observability §1.9, §3; Prometheus operator: an endpoint names a port",
 )
 MISSING = declare(
     "metric-not-exported",
@@ -71,15 +85,65 @@ def _workers(
         declared = {text(port, "name") for port in sequence(run.container, "ports")}
         # A port by name makes targets of the containers that declare it, and of no others.
         if any(text(point, "port") in declared or not text(point, "port") for point in endpoints):
-            form = form_of(group.kind)
-            leaders = form.selectors(name=group.name, app=group.name).leaders if form else {}
+            leaders = group.selectors.leaders
             yield Fault(
                 path=("spec", "selector"),
-                what=f"the headless workers of {group.name}, {workers.per_group} a group, are scraped "
+                what=f"the headless workers of {group.title}, {workers.per_group} a group, are scraped "
                 "beside the leaders",
                 fix="select " + ", ".join(f'{key}: "{value}"' for key, value in leaders.items()),
             )
             return
+
+
+def _spaces(document: Document) -> list[str] | None:
+    """Namespaces that a monitor looks in; `None` for every one."""
+    selector = dig(document.manifest, "spec", "namespaceSelector")
+    if dig(selector, "any") is True:
+        return None
+    names = [name for name in sequence(selector, "matchNames") if isinstance(name, str)]
+    return names or [document.key.namespace]
+
+
+def _ports(document: Document, documents: Documents, labels: dict[str, str]) -> set[str] | None:
+    """Names of the ports that a monitor selects; `None` where it selects nothing that stands here."""
+    found: set[str] = set()
+    hit = False
+    for space in _spaces(document) or ():
+        if document.kind == "PodMonitor":
+            for pod in documents.pods(space, labels):
+                hit = True
+                for run in read_runs(documents, pod):
+                    found |= {text(port, "name") for port in sequence(run.container, "ports")}
+        else:
+            for service in within(documents, "Service", space):
+                own = labels_of(dig(service.manifest, "metadata", "labels"))
+                if labels.items() <= own.items():
+                    hit = True
+                    found |= {text(p, "name") for p in sequence(service.manifest, "spec", "ports")}
+    return found if hit else None
+
+
+@rule(PORT, kinds=("PodMonitor", "ServiceMonitor"))
+def monitor_port_unknown(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """An endpoint names a port that something selected has."""
+    labels = match_labels(dig(subject.manifest, "spec", "selector"))
+    known = _ports(subject, documents, labels) if labels else None
+    field = "podMetricsEndpoints" if subject.kind == "PodMonitor" else "endpoints"
+    for index, point in enumerate(sequence(subject.manifest, "spec", field)):
+        name = text(point, "port")
+        if known is not None and name and name not in known:
+            names = ", ".join(sorted(known - {""}))
+            yield Fault(
+                path=("spec", field, index, "port"),
+                what=f"nothing selected has a port `{name}`"
+                + (f"; there is {names}" if names else ""),
+                fix=f"write port: {names.split(', ')[0]}"
+                if names
+                else "name the port where it is opened",
+                seen={"port": name},
+            )
 
 
 def _expressions(document: Document) -> Iterator[tuple[Path, str]]:

@@ -75,7 +75,8 @@ TAG = declare(
 )
 
 _SHM: Final = "/dev/shm"
-_GRACE: Final = 30
+DEFAULT_GRACE: Final = 30
+"""Seconds of grace where none are written (core/v1)."""
 _SLEEP: Final = re.compile(r"(?:^|[;&\s])sleep\s+([0-9]+)(?![0-9.]*[mhd])")
 _IN_POD: Final = frozenset({"memory", "ephemeral-storage"})
 
@@ -157,25 +158,25 @@ def shared_memory_missing(pod: PodView, documents: Documents, context: Context) 
 
 @rule(GRACE, kinds=WORKLOADS)
 @over_templates
-def grace_shorter_than_pre_stop(
+def grace_shorter_thanpre_stop(
     pod: PodView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """The grace period covers the preStop hook."""
     written = whole(pod.spec, "terminationGracePeriodSeconds")
-    grace = _GRACE if written is None else written
+    grace = DEFAULT_GRACE if written is None else written
     for run in runs(pod):
-        sleeps = _pre_stop(dig(run.container, "lifecycle", "preStop"))
+        sleeps = pre_stop(dig(run.container, "lifecycle", "preStop"))
         if sleeps is not None and grace < sleeps:
             yield Fault(
                 path=(*pod.path, "spec", "terminationGracePeriodSeconds"),
                 what=f"preStop of `{text(run.container, 'name')}` takes {sleeps} s, "
                 f"the grace period is {grace} s",
-                fix=f"write terminationGracePeriodSeconds: {sleeps + _GRACE} or more",
+                fix=f"write terminationGracePeriodSeconds: {sleeps + DEFAULT_GRACE} or more",
                 seen={"grace": str(grace), "preStop": str(sleeps)},
             )
 
 
-def _pre_stop(hook: Node | None) -> int | None:
+def pre_stop(hook: Node | None) -> int | None:
     """Seconds that a hook sleeps, where it says so."""
     if (seconds := whole(hook, "sleep", "seconds")) is not None:
         return seconds

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from gangform.apis.forms import PodView
+from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import GPU
 from gangform.apis.views import Documents
 from gangform.documents.document import (
     Document,
-    Manifest,
+    Node,
     dig,
     mapping,
     sequence,
     text,
     whole,
 )
+from gangform.engines.shell import start
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import groups_of, over_templates, read_runs, resources_of, runs
+from gangform.rules.joins import (
+    Run,
+    gpus,
+    groups_of,
+    over_templates,
+    read_runs,
+    resources_of,
+    runs,
+)
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
+from gangform.rules.starts import LONGEST, allowed, assumed, known
 
 PROBE_UNSERVED = declare(
     "probe-without-server",
@@ -58,9 +69,31 @@ READINESS = declare(
     "observability §6; lab summary 1",
 )
 
-LOADING: Final = 2700
-"""Seconds that an engine may take where nothing says how long (`design §4 Readiness`: 45 minutes)."""
+TCP_EARLY = declare(
+    "readiness-before-loaded",
+    "A readiness probe that only opens a connection, to an engine whose port is open while it loads",
+    Severity.DEGRADES,
+    "engines §2.2",
+)
+TCP = declare(
+    "readiness-by-connection",
+    "A readiness probe that only opens a connection does not see an engine that died behind its port",
+    Severity.STYLE,
+    "engines §1.6",
+)
+VACUOUS = declare(
+    "probe-always-succeeds",
+    "A probe whose command succeeds whatever the engine does",
+    Severity.DEGRADES,
+    "peers §14",
+)
+
+_LARGE: Final = 8
+"""GPUs of a pod from which on its model is surely a large one."""
 _PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
+_ALWAYS: Final = frozenset({"true", ":", "echo", "printf", "sleep"})
+_NO_ERROR: Final = frozenset({"exit", "exit 0"})
+_SEARCHES: Final = frozenset({"grep", "egrep", "fgrep"})
 
 
 @rule(PROBE_UNSERVED, kinds=WORKLOADS)
@@ -75,13 +108,21 @@ def probe_without_server(pod: PodView, documents: Documents, context: Context) -
                 (h for h in ("httpGet", "tcpSocket") if dig(run.container, name, h)), None
             )
             port = dig(run.container, name, handler, "port") if handler else None
-            if handler == "httpGet" or port in ("http", run.reading.port):
+            if port in ("http", run.reading.port, str(run.reading.port)) or (
+                handler == "httpGet" and not _elsewhere(pod, port)
+            ):
                 yield Fault(
                     path=(*run.path, name),
                     what=f"`{text(run.container, 'name')}` is headless and opens no HTTP "
                     f"port, so its {name} never succeeds",
                     fix=f"remove the {name}: the leader's probe means the whole group",
                 )
+
+
+def _elsewhere(pod: PodView, port: object) -> bool:
+    """Whether some container of the pod declares a port, by number or name."""
+    declared = (port_ for run in runs(pod) for port_ in sequence(run.container, "ports"))
+    return any(port in (dig(each, "containerPort"), text(each, "name")) for each in declared)
 
 
 @rule(PROBE_PORT, kinds=WORKLOADS)
@@ -103,7 +144,7 @@ def probe_port_unnamed(pod: PodView, documents: Documents, context: Context) -> 
                     )
 
 
-def _servers(subject: Document, documents: Documents) -> Iterator[tuple[Path, Manifest]]:
+def _servers(subject: Document, documents: Documents) -> Iterator[tuple[GroupView, Run]]:
     """Containers of leaders that serve from GPUs: an engine that we read, or GPUs and a port."""
     for group in groups_of(documents, subject):
         for run in read_runs(documents, group.leader):
@@ -112,7 +153,13 @@ def _servers(subject: Document, documents: Documents) -> Iterator[tuple[Path, Ma
             if run.reading is not None and not run.reading.serves_http:
                 continue
             if run.reading is not None or sequence(run.container, "ports"):
-                yield run.path, run.container
+                yield group, run
+
+
+def _early(run: Run, probe: str) -> bool:
+    """Whether a probe only opens a connection, to a port that is open before the model is loaded."""
+    opens = run.reading is not None and run.reading.opens_early
+    return opens and dig(run.container, probe, "tcpSocket") is not None
 
 
 @rule(LIVENESS, kinds=WORKLOADS)
@@ -120,21 +167,28 @@ def liveness_before_loaded(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Liveness starts to count when the engine has loaded."""
-    for path, container in _servers(subject, documents):
-        probe = mapping(container, "livenessProbe")
-        if not probe or "startupProbe" in container:
+    for group, run in _servers(subject, documents):
+        probe = mapping(run.container, "livenessProbe")
+        waits = "startupProbe" in run.container and not _early(run, "startupProbe")
+        if not probe or waits or _early(run, "livenessProbe"):
             continue
-        delay = whole(probe, "initialDelaySeconds") or 0
-        failures = whole(probe, "failureThreshold") or 3
-        allowed = delay + failures * (whole(probe, "periodSeconds") or 10)
-        if allowed < LOADING:
-            at = (*path, "livenessProbe")
+        each = gpus(documents, group.leader)
+        takes = known(group.leader, context)
+        # A server that is not read may be any, with a model of any size.
+        if takes is None and run.reading is None and each < _LARGE:
+            continue
+        loading = assumed(run, each * group.size) if takes is None else takes
+        given = allowed(probe)
+        if given < loading:
+            at = (*run.path, "livenessProbe")
+            delay = whole(probe, "initialDelaySeconds")
             yield Fault(
                 path=(*at, "initialDelaySeconds") if delay else at,
-                what=f"the engine is killed {allowed} s after its start when it has not loaded",
+                what=f"the engine is killed {given} s after its start when it has not loaded",
                 fix="add a startupProbe of the same endpoint with periodSeconds: 10 and "
-                f"failureThreshold: {LOADING // 10}, or what loading takes",
-                seen={"allowed": f"{allowed} s"},
+                f"failureThreshold: {-(-loading // 10)}"
+                + (", or what loading takes" if takes is None else ""),
+                seen={"allowed": f"{given} s"},
             )
 
 
@@ -148,7 +202,7 @@ def start_limit_below_probe(
         probe = mapping(run.container, "startupProbe")
         if not probe or run.reading is None or run.reading.start_limit is None:
             continue
-        variable, limit = run.reading.start_limit
+        variable, limit, _ = run.reading.start_limit
         allowed = (whole(probe, "failureThreshold") or 3) * (whole(probe, "periodSeconds") or 10)
         if limit < allowed:
             yield Fault(
@@ -164,12 +218,12 @@ def startup_probe_missing(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A serving leader has a startup probe."""
-    for path, container in _servers(subject, documents):
-        if "startupProbe" not in container and "livenessProbe" not in container:
+    for _, run in _servers(subject, documents):
+        if "startupProbe" not in run.container and "livenessProbe" not in run.container:
             yield Fault(
-                path=(*path, "startupProbe"),
-                what=f"`{text(container, 'name')}` has no startup probe",
-                fix=f"add one with periodSeconds: 10 and failureThreshold: {LOADING // 10}, "
+                path=(*run.path, "startupProbe"),
+                what=f"`{text(run.container, 'name')}` has no startup probe",
+                fix=f"add one with periodSeconds: 10 and failureThreshold: {LONGEST // 10}, "
                 "or what loading takes",
             )
 
@@ -179,15 +233,102 @@ def readiness_probe_missing(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A serving leader has a readiness probe."""
-    for path, container in _servers(subject, documents):
-        if "readinessProbe" not in container:
+    for _, run in _servers(subject, documents):
+        if "readinessProbe" not in run.container:
             yield Fault(
-                path=(*path, "readinessProbe"),
-                what=f"`{text(container, 'name')}` has no readiness probe"
+                path=(*run.path, "readinessProbe"),
+                what=f"`{text(run.container, 'name')}` has no readiness probe"
                 + (
                     ": once its startup probe passed, nothing takes it out of traffic"
-                    if "startupProbe" in container
+                    if "startupProbe" in run.container
                     else " and is Ready as soon as it runs"
                 ),
                 fix="add a readinessProbe of the engine's health endpoint with periodSeconds: 5",
             )
+
+
+def _by_connection(pod: PodView, documents: Documents) -> Iterator[Run]:
+    """Containers whose engine is ready when its own port takes a connection."""
+    for run in read_runs(documents, pod):
+        port = dig(run.container, "readinessProbe", "tcpSocket", "port")
+        if port is None or run.reading is None or not run.reading.serves_http or run.init:
+            continue
+        named = {
+            text(each, "name"): whole(each, "containerPort")
+            for each in sequence(run.container, "ports")
+        }
+        number = named.get(port) if isinstance(port, str) else port
+        if number == run.reading.port or port == str(run.reading.port):
+            yield run
+
+
+@rule(TCP_EARLY, kinds=WORKLOADS)
+@over_templates
+def readiness_before_loaded(
+    pod: PodView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A pod is ready when its model is loaded."""
+    for run in _by_connection(pod, documents):
+        if run.reading is not None and run.reading.opens_early:
+            yield Fault(
+                path=(*run.path, "readinessProbe", "tcpSocket"),
+                what=f"{run.reading.engine} takes connections on port {run.reading.port} while it loads",
+                fix="write httpGet with path: /health and the same port",
+            )
+
+
+@rule(TCP, kinds=WORKLOADS)
+@over_templates
+def readiness_by_connection(
+    pod: PodView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A readiness probe asks the engine."""
+    for run in _by_connection(pod, documents):
+        if run.reading is not None and not run.reading.opens_early:
+            yield Fault(
+                path=(*run.path, "readinessProbe", "tcpSocket"),
+                what=f"a connection to port {run.reading.port} says that {run.reading.engine} has loaded, and "
+                "not that it still works",
+                fix="write httpGet with path: /health and the same port",
+            )
+
+
+@rule(VACUOUS, kinds=WORKLOADS)
+@over_templates
+def probe_always_succeeds(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """A probe's command depends on something."""
+    if not gpus(documents, pod):
+        return
+    for run in runs(pod):
+        for name in _PROBES:
+            path: Path = (name, "exec", "command")
+            why = _vacuous(sequence(run.container, *path))
+            if why:
+                yield Fault(
+                    path=(*run.path, *path),
+                    what=f"the {name} of `{text(run.container, 'name')}` {why}",
+                    fix="ask the engine's health endpoint, or remove the probe",
+                )
+
+
+def _vacuous(command: Sequence[Node]) -> str:
+    """Why a command always succeeds; empty where it may fail."""
+    begun = start({"command": command})
+    if begun is None or not begun.whole or begun.doubtful:
+        return ""
+    if not begun.commands:
+        ends = begun.script is not None and command[-1] in _NO_ERROR
+        return "succeeds whatever runs" if ends else ""
+    if all(one.program in _ALWAYS for one in begun.commands):
+        return "succeeds whatever runs"
+    last = begun.commands[-1]
+    listing = [one for one in begun.commands if one.program == "ps"]
+    if listing and last.program in _SEARCHES and len(begun.commands) == 2:
+        pattern = last.words[-1]
+        if "[" not in pattern and not any(_turns_round(word) for word in last.words[1:-1]):
+            return f"finds itself: `{last.program} {pattern}` is in the list that it searches"
+    return ""
+
+
+def _turns_round(word: str) -> bool:
+    return re.match(r"^-[a-zA-Z]*v", word) is not None

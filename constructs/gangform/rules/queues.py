@@ -147,10 +147,11 @@ def quota_below_peak(subject: Document, documents: Documents, context: Context) 
         for group in waiting:
             one = group_requests(documents, group).get(name, Fraction(0))
             groups = base_groups(documents, group)
-            surge = peak(group, groups) - groups
+            surge = (peak(group, groups) - groups) * group.copies
+            groups *= group.copies
             if one and groups:
                 need += one * (groups + surge)
-                asked.append((group.name, groups, surge, one))
+                asked.append((group.title, groups, surge, one))
         if most is not None and need > most:
             parts = [f"{who} ({of} + {surge}) × {shown(one)}" for who, of, surge, one in asked]
             yield Fault(
@@ -180,7 +181,7 @@ def queue_preempts_within(
     if policy != _NEVER and groups:
         yield Fault(
             path=("spec", "preemption", "withinClusterQueue"),
-            what=f"withinClusterQueue is {policy}: groups of {groups[0].name} are stopped for "
+            what=f"withinClusterQueue is {policy}: groups of {groups[0].title} are stopped for "
             + ("a workload" if policy == "LowerPriority" else "a newer workload, or one")
             + " of a higher priority",
             fix=f"write withinClusterQueue: {_NEVER}, with a queue of their own for serving groups",
@@ -201,13 +202,12 @@ def groups_on_borrowed_quota(
         own = nominal(subject)[name]
         need = Fraction(0)
         for group in groups:
-            need += group_requests(documents, group).get(name, Fraction(0)) * base_groups(
-                documents, group
-            )
+            one = group_requests(documents, group).get(name, Fraction(0))
+            need += one * base_groups(documents, group) * group.copies
         if need > own and (most is None or need <= most):
             yield Fault(
                 path=path,
-                what=f"{', '.join(group.name for group in groups)} take {shown(need)} of {name} while "
+                what=f"{', '.join(group.title for group in groups)} take {shown(need)} of {name} while "
                 f"they serve, {shown(need - own)} of it borrowed",
                 fix=f"write nominalQuota: {shown(need)}",
                 seen={"needed": shown(need), "nominal": shown(own)},

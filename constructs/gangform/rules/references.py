@@ -7,17 +7,24 @@ then it is the documents that make them. Secrets, claims and the like are missed
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from gangform.apis import kueue, volcano
 from gangform.apis.forms import GroupView, PodView
-from gangform.apis.keys import APP_NAME
 from gangform.apis.pods import needs
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Key, Node, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import labels_of, match_labels, over_groups, scaler_of, templates
+from gangform.rules.demand import queue_label
+from gangform.rules.joins import (
+    groups_behind,
+    labels_of,
+    match_labels,
+    over_groups,
+    templates,
+)
+from gangform.rules.names import ANY_GROUP, NAMES, OFTEN_ELSEWHERE
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
 
 SELECTOR_EMPTY = declare(
@@ -57,14 +64,14 @@ CANNOT_SCALE = declare(
     "lab E5, E6",
 )
 
-_VOLCANO_GROUP: Final = volcano.API_VERSION.rpartition("/")[0]
 _NO_SCALE: Final = frozenset(
     {"ConfigMap", "CronJob", "DaemonSet", "Job", "Pod", "PodGroup", "Secret", "Service"}
 )
 """Core kinds and gangs, none of which has replicas behind a scale subresource."""
 _WHOLE: Final = frozenset({"PodDisruptionBudget", "NetworkPolicy"})
 """Kinds whose selectors mean every pod of a set; the others mean those that serve."""
-_BACKENDS: Final = ("HTTPRoute", "GRPCRoute")
+_LOOKED_AT, _HEAD = 100, 4
+"""How many candidates for a near miss are compared, and how many first letters they share."""
 
 
 @joined
@@ -110,9 +117,15 @@ def _holds_pods(node: Node) -> bool:
     return False
 
 
-def _missing(documents: Documents, context: Context, key: Key) -> bool:
+def missing(documents: Documents, context: Context, key: Key) -> bool:
     """Whether a name leads nowhere, as far as one can say."""
-    if not key.name or documents.get(key) is not None or key in context.exists:
+    if not key.name or key in context.exists:
+        return False
+    if key.group == ANY_GROUP:
+        names = _made(documents).get((key.kind, key.namespace), [])
+        known = [each.name for each in context.exists if each[1:3] == key[1:3]]
+        return key.name not in (*names, *known) and (context.complete or bool(names))
+    if documents.get(key) is not None or documents.groups_of(key):
         return False
     return context.complete or (key.kind, key.namespace) in _made(documents)
 
@@ -121,14 +134,18 @@ def _instead(documents: Documents, key: Key) -> str:
     names = _made(documents).get((key.kind, key.namespace), [])
     from difflib import get_close_matches
 
-    close = get_close_matches(key.name, names, n=1, cutoff=0.5)
+    # Comparing with all of very many would take longer than everything else.
+    alike = [name for name in names if name[:_HEAD] == key.name[:_HEAD]] or names
+    close = get_close_matches(key.name, alike[:_LOOKED_AT], n=1, cutoff=0.5)
     return close[0] if close else (names[0] if names else "")
 
 
-def _fault(documents: Documents, key: Key, path: Path) -> Fault:
+def lost(documents: Documents, key: Key, path: Path) -> Fault:
+    """The fault of a name that leads nowhere, with the nearest one that leads somewhere."""
     other = _instead(documents, key)
     where = f" in namespace {key.namespace}" if key.namespace else ""
-    if other and documents.get(key._replace(name=other)) is None:
+    elsewhere = other and documents.get(key._replace(name=other)) is None
+    if elsewhere and key.group != ANY_GROUP:
         kind = next(d for d in documents.of(key.kind) if d.key.name == other)
         fix = f"write the apiVersion of {kind.key}: {text(kind.manifest, 'apiVersion')}"
     elif other:
@@ -146,7 +163,7 @@ def _fault(documents: Documents, key: Key, path: Path) -> Fault:
 # ── selectors ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _selector(document: Document) -> tuple[Path, dict[str, str]] | None:
+def selector_of(document: Document) -> tuple[Path, dict[str, str]] | None:
     """Where the selector of a document stands and its labels; `None` where it has none or expressions decide."""
     spec = mapping(document.manifest, "spec")
     if document.kind == "Service":
@@ -154,6 +171,9 @@ def _selector(document: Document) -> tuple[Path, dict[str, str]] | None:
         return (("spec", "selector"), labels) if labels else None
     field = "podSelector" if document.kind == "NetworkPolicy" else "selector"
     labels_ = match_labels(dig(spec, field))
+    if not labels_ and document.kind == "InferencePool" and not mapping(spec, field, "matchLabels"):
+        labels = labels_of(dig(spec, field))  # Before v1 the labels stood there without a word.
+        return (("spec", field), labels) if labels else None
     return (("spec", field, "matchLabels"), labels_) if labels_ else None
 
 
@@ -174,33 +194,50 @@ def selector_matches_nothing(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A selector matches the pods that some set of the documents will have."""
-    found = _selector(subject)
+    if subject.kind == "PodDisruptionBudget" and dig(subject.manifest, "spec", "selector") is None:
+        yield Fault(
+            path=("spec", "selector"),
+            what="there is no selector, which matches no pod",
+            fix="select the pods of the set that the budget is for",
+        )
+    found = selector_of(subject)
     spaces = _namespaces(subject, documents)
     if found is None or spaces is None:
         return
     path, labels = found
     if any(space in _other_pods(documents) for space in spaces):
         return
+    if any(documents.pods(space, labels) for space in spaces):
+        return
     pods = [pod for space in spaces for pod in documents.pods(space, {})]
     if not pods and not context.complete:
         return
-    if any(documents.pods(space, labels) for space in spaces):
-        return
     near = max(
-        pods,
+        _candidates(documents, spaces, labels, pods),
         key=lambda pod: sum(pod.labels.get(key) == labels[key] for key in labels),
         default=None,
     )
     shown = ", ".join(f"{key}={value}" for key, value in labels.items())
     use = ""
     if near is not None:
-        use = _difference(labels, near.labels) or _proper(subject, near)
+        use = _difference(labels, near.labels) or _proper(documents, subject, near)
     yield Fault(
         path=path,
         what=f"no pod carries {shown}",
         fix=use or "select labels that the pod templates carry",
         seen={"selector": shown},
     )
+
+
+def _candidates(
+    documents: Documents, spaces: Sequence[str], labels: Mapping[str, str], pods: Sequence[PodView]
+) -> Sequence[PodView]:
+    """The pods that a selector was probably meant for: those that carry one of its labels."""
+    for key, value in labels.items():
+        for space in spaces:
+            if sharing := documents.pods(space, {key: value}):
+                return sharing[:_LOOKED_AT]
+    return pods[:_LOOKED_AT]
 
 
 def _difference(labels: Mapping[str, str], has: Mapping[str, str]) -> str:
@@ -211,13 +248,12 @@ def _difference(labels: Mapping[str, str], has: Mapping[str, str]) -> str:
     return ""
 
 
-def _proper(subject: Document, pod: PodView) -> str:
+def _proper(documents: Documents, subject: Document, pod: PodView) -> str:
     """The labels that select the pods meant, on the set that stands nearest."""
-    form = form_of(pod.document.kind)
-    if form is None:
+    group = next(iter(groups_behind(documents, [pod])), None)
+    if group is None:
         return ""
-    name = pod.document.key.name
-    selectors = form.selectors(name=name, app=pod.labels.get(APP_NAME, name))
+    selectors = group.selectors
     wanted = selectors.pods if subject.kind in _WHOLE else selectors.leaders
     return "select " + ", ".join(f'{key}: "{value}"' for key, value in wanted.items())
 
@@ -225,63 +261,16 @@ def _proper(subject: Document, pod: PodView) -> str:
 # ── names ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _target(subject: Document) -> Iterator[tuple[Path, Key]]:
-    key = scaler_of(subject).target
-    if key.kind:
-        yield ("spec", "scaleTargetRef", "name"), key
-
-
-def _local_queue(subject: Document) -> Iterator[tuple[Path, Key]]:
-    name = text(subject.manifest, "spec", "clusterQueue")
-    yield ("spec", "clusterQueue"), Key(kueue.GROUP, "ClusterQueue", "", name)
-
-
-def _cluster_queue(subject: Document) -> Iterator[tuple[Path, Key]]:
-    for number, group in enumerate(sequence(subject.manifest, "spec", "resourceGroups")):
-        for index, flavor in enumerate(sequence(group, "flavors")):
-            path = ("spec", "resourceGroups", number, "flavors", index, "name")
-            yield path, Key(kueue.GROUP, "ResourceFlavor", "", text(flavor, "name"))
-
-
-def _flavor(subject: Document) -> Iterator[tuple[Path, Key]]:
-    name = text(subject.manifest, "spec", "topologyName")
-    yield ("spec", "topologyName"), Key(kueue.GROUP, "Topology", "", name)
-
-
-def _pod_group(subject: Document) -> Iterator[tuple[Path, Key]]:
-    name = text(subject.manifest, "spec", "queue")
-    if name not in (volcano.DEFAULT_QUEUE, volcano.ROOT_QUEUE):
-        yield ("spec", "queue"), Key(_VOLCANO_GROUP, "Queue", "", name)
-
-
-def _route(subject: Document) -> Iterator[tuple[Path, Key]]:
-    for number, each in enumerate(sequence(subject.manifest, "spec", "rules")):
-        for index, ref in enumerate(sequence(each, "backendRefs")):
-            path = ("spec", "rules", number, "backendRefs", index, "name")
-            space = text(ref, "namespace") or subject.key.namespace
-            kind = text(ref, "kind") or "Service"
-            yield path, Key(text(ref, "group"), kind, space, text(ref, "name"))
-
-
-_NAMES: Final[Mapping[str, Callable[[Document], Iterator[tuple[Path, Key]]]]] = {
-    "HorizontalPodAutoscaler": _target,
-    "ScaledObject": _target,
-    "LocalQueue": _local_queue,
-    "ClusterQueue": _cluster_queue,
-    "ResourceFlavor": _flavor,
-    "PodGroup": _pod_group,
-    **dict.fromkeys(_BACKENDS, _route),
-}
-
-
-@rule(UNRESOLVED, kinds=_NAMES)
+@rule(UNRESOLVED, kinds=NAMES)
 def reference_unresolved(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Queues, flavors, topologies, scale targets and backends of routes exist."""
-    for path, key in _NAMES[subject.kind](subject):
-        if _missing(documents, context, key):
-            yield _fault(documents, key, path)
+    if subject.kind in OFTEN_ELSEWHERE and not context.complete:
+        return
+    for path, key in NAMES[subject.kind](subject):
+        if missing(documents, context, key):
+            yield lost(documents, key, path)
 
 
 @rule(CANNOT_SCALE, kinds=("HorizontalPodAutoscaler", "ScaledObject"))
@@ -290,7 +279,8 @@ def scale_target_cannot_scale(
 ) -> Iterator[Fault]:
     """What an autoscaler targets has replicas."""
     kind = text(subject.manifest, "spec", "scaleTargetRef", "kind")
-    if kind in _NO_SCALE:
+    form = form_of(kind)
+    if kind in _NO_SCALE or (form is not None and not form.can.scales):
         yield Fault(
             path=("spec", "scaleTargetRef", "kind"),
             what=f"a {kind} has no scale subresource",
@@ -300,15 +290,16 @@ def scale_target_cannot_scale(
 
 
 @rule(QUEUE_UNRESOLVED, kinds=WORKLOADS)
-def queue_unresolved(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+@over_groups
+def queue_unresolved(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """The queue label names a LocalQueue of the same namespace."""
-    name = text(subject.manifest, "metadata", "labels", kueue.QUEUE_NAME)
-    key = Key(kueue.GROUP, "LocalQueue", subject.key.namespace, name)
-    missing = _missing(documents, context, key)
-    if not missing and name and key not in context.exists and documents.get(key) is None:
-        missing = any(other.key.name == name for other in documents.of("LocalQueue"))
-    if missing:
-        yield _fault(documents, key, ("metadata", "labels", kueue.QUEUE_NAME))
+    name = queue_label(group)
+    key = Key(kueue.GROUP, "LocalQueue", group.namespace, name)
+    nowhere = missing(documents, context, key)
+    if not nowhere and name and key not in context.exists and documents.get(key) is None:
+        nowhere = any(other.key.name == name for other in documents.of("LocalQueue"))
+    if nowhere:
+        yield lost(documents, key, (*group.own, "labels", kueue.QUEUE_NAME))
 
 
 @rule(GROUP_UNRESOLVED, kinds=WORKLOADS)
@@ -319,10 +310,10 @@ def pod_group_unresolved(
     """The PodGroup that pods name is in their namespace."""
     for pod in templates(group):
         name = pod.annotations.get(volcano.GROUP_NAME, "")
-        key = Key(_VOLCANO_GROUP, "PodGroup", group.namespace, name)
-        if _missing(documents, context, key):
+        key = Key(volcano.GROUP, "PodGroup", group.namespace, name)
+        if missing(documents, context, key):
             path = (*pod.path, "metadata", "annotations", volcano.GROUP_NAME)
-            yield _fault(documents, key, path)
+            yield lost(documents, key, path)
 
 
 @rule(POD_NEEDS, kinds=WORKLOADS, scope="cluster")
@@ -334,5 +325,5 @@ def pod_needs_missing_object(
     for pod in templates(group):
         for path, kind, name in needs(pod.spec):
             key = Key("", kind, group.namespace, name)
-            if _missing(documents, context, key):
-                yield _fault(documents, key, (*pod.path, "spec", *path))
+            if missing(documents, context, key):
+                yield lost(documents, key, (*pod.path, "spec", *path))

@@ -10,11 +10,19 @@ from gangform.apis import kueue
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView
 from gangform.apis.views import Documents, form_of
-from gangform.documents.document import Document, dig, sequence, text
-from gangform.findings import Path, Severity, declare
+from gangform.findings import Severity, declare
 from gangform.rules.demand import queue_label
-from gangform.rules.joins import SETS, is_percent, most_groups, over_groups, rollout, scaler_for
-from gangform.rules.rule import WORKLOADS, Context, Fault, rule
+from gangform.rules.joins import (
+    SETS,
+    is_percent,
+    is_set,
+    most_groups,
+    over_groups,
+    rollout,
+    rolls_in_place,
+    scaler_for,
+)
+from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
 
 NO_MOVE = declare(
     "rollout-of-nothing",
@@ -34,21 +42,32 @@ OUTAGE = declare(
     Severity.DEGRADES,
     "lws §3; lab E2",
 )
+REFUSED = declare(
+    "rollout-refused",
+    "A surge or a number of unavailable groups that the webhook refuses",
+    Severity.BREAKS,
+    "lws §2b; lab E9",
+)
+HELD = declare(
+    "partition-holds-all-groups",
+    "A partition at or above the number of groups: no group is ever updated",
+    Severity.DEGRADES,
+    "lws §3; lws#614; lab E9",
+)
+COLLIDE = declare(
+    "set-names-collide",
+    "A set is called like a group of another: both controllers want the same pods and StatefulSet",
+    Severity.BREAKS,
+    "lws §1; observability §1.2",
+)
 NAME = declare(
     "name-exceeds-bound",
     "A name too long for the labels of the highest group: its workers are never made",
     Severity.BREAKS,
     "lws §2e; lab E9, kueue §2.3",
 )
-PRUNED = declare(
-    "field-pruned-by-release",
-    "A field or value that the declared release of LWS does not have",
-    Severity.BREAKS,
-    "lws §13.1",
-)
-
-_BASE: Final[Path] = ("spec", "leaderWorkerTemplate")
-_ROLLING: Final[Path] = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
+_ROLLING: Final = ("rolloutStrategy", "rollingUpdateConfiguration")
+_WHOLE: Final = 100
 _DNS_1035: Final = re.compile(r"^[a-z]([a-z0-9-]*[a-z0-9])?$")
 
 
@@ -61,7 +80,7 @@ def rollout_of_nothing(group: GroupView, documents: Documents, context: Context)
     if least and replicas and rollout(group, least) == (0, 0):
         share = " rounded down" if is_percent(group.unavailable) else ""
         yield Fault(
-            path=(*_ROLLING, "maxUnavailable"),
+            path=(*group.at, *_ROLLING, "maxUnavailable"),
             what=f"maxSurge is 0 and maxUnavailable is 0{share}, with {least} groups",
             fix="write maxUnavailable: 1",
         )
@@ -76,7 +95,7 @@ def rollout_in_percent(group: GroupView, documents: Documents, context: Context)
             replicas = max(1, most_groups(documents, group))
             now = rollout(group, replicas)[0 if field == "maxSurge" else 1]
             yield Fault(
-                path=(*_ROLLING, field),
+                path=(*group.at, *_ROLLING, field),
                 what=f"{field} {value} is {now} of {replicas} groups",
                 fix=f"write {field}: {now}",
             )
@@ -88,7 +107,7 @@ def rollout_stops_all_groups(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A surge that is asked for happens."""
-    if scaler_for(documents, group) is not None:
+    if scaler_for(documents, group) is not None or not rolls_in_place(group):
         return
     replicas = most_groups(documents, group)
     surge, gone = rollout(group, replicas)
@@ -100,7 +119,7 @@ def rollout_stops_all_groups(
         and not lws.serving_groups(replicas, unavailable=gone)
     ):
         yield Fault(
-            path=(*_ROLLING, "maxUnavailable"),
+            path=(*group.at, *_ROLLING, "maxUnavailable"),
             what=f"with {replicas} groups, maxSurge {surge} and maxUnavailable {gone} the peak "
             f"is {peak} groups: no group surges, and 0 serve during a rollout",
             fix="write maxUnavailable: 0",
@@ -123,13 +142,15 @@ def name_exceeds_bound(group: GroupView, documents: Documents, context: Context)
         managed = kueue.longest_name(release, highest_index=highest)
         if managed is not None and managed < bound:
             bound, whose = managed, f"Kueue {release}"
-    if len(group.name) > bound:
+    if (length := len(group.name) + group.added) > bound:
+        made = f", with {group.added} around it for role {group.role}," if group.added else ""
         yield Fault(
             path=("metadata", "name"),
-            what=f"the name has {len(group.name)} characters; {whose} bears {bound} with groups "
-            f"0 to {highest} of size {group.size}",
-            fix=f"shorten it by {len(group.name) - bound}: {group.name[:bound].rstrip('-')}",
-            seen={"length": str(len(group.name)), "bound": str(bound)},
+            what=f"the name has {len(group.name)} characters{made or ';'} {whose} bears {bound} with "
+            f"groups 0 to {highest} of size {group.size}",
+            fix=f"shorten it by {length - bound}: "
+            f"{group.name[: max(1, bound - group.added)].rstrip('-')}",
+            seen={"length": str(length), "bound": str(bound)},
         )
     elif not _DNS_1035.match(group.name):
         yield Fault(
@@ -139,27 +160,68 @@ def name_exceeds_bound(group: GroupView, documents: Documents, context: Context)
         )
 
 
-@rule(PRUNED, kinds=SETS, needs=("versions",))
-def field_pruned_by_release(
-    subject: Document, documents: Documents, context: Context
-) -> Iterator[Fault]:
-    """The declared release has every field that is written."""
-    release = context.versions.lws if context.versions is not None else None
-    if release is None:
-        return
-    used: list[tuple[str, Path]] = []
-    if text(subject.manifest, *_BASE, "restartPolicy") == lws.AFTER_START:
-        used.append((lws.AFTER_START, (*_BASE, "restartPolicy")))
-    if sequence(subject.manifest, *_BASE, "volumeClaimTemplates"):
-        used.append(("volumeClaimTemplates", (*_BASE, "volumeClaimTemplates")))
-    if dig(subject.manifest, *_ROLLING, "partition"):
-        used.append(("partition", (*_ROLLING, "partition")))
-    for name, path in used:
-        if not lws.FIELDS.has(name, release):
-            row = lws.FIELDS.rows[name]
+@rule(REFUSED, kinds=SETS)
+@over_groups
+def rollout_refused(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """Surge and unavailability are numbers of groups, or shares up to 100 %."""
+    for field, value in (("maxSurge", group.surge), ("maxUnavailable", group.unavailable)):
+        if value is None or isinstance(value, bool):
+            continue
+        share = re.fullmatch(r"([0-9]{1,6})%", value) if isinstance(value, str) else None
+        why = ""
+        if isinstance(value, int):
+            why = f"{field} {value} is negative" if value < 0 else ""
+        elif isinstance(value, str) and share is None:
+            why = f"{field} `{value}` is neither a whole number nor a share in percent"
+        elif share is not None and int(share[1]) > _WHOLE:
+            why = f"{field} {value} is more than {_WHOLE} %"
+        if why:
             yield Fault(
-                path=path,
-                what=f"{name} exists from LWS {row.since} on; the cluster runs {release}",
-                fix=f"remove it, or run LWS {row.since}",
-                seen={"since": str(row.since), "runs": str(release)},
+                path=(*group.at, *_ROLLING, field),
+                what=why,
+                fix=f"write {field}: {0 if field == 'maxSurge' else 1}",
             )
+
+
+@rule(HELD, kinds=SETS)
+@over_groups
+def partition_holds_all_groups(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A canary leaves some group to the new revision."""
+    held = group.part(*_ROLLING, "partition")
+    groups = most_groups(documents, group)
+    if isinstance(held, int) and groups and held >= groups:
+        yield Fault(
+            path=(*group.at, *_ROLLING, "partition"),
+            what=f"partition {held} keeps the {groups} groups 0 to {groups - 1} at the old revision",
+            fix=f"write partition: {groups - 1} for a canary of one group, or 0",
+            seen={"partition": str(held), "groups": str(groups)},
+        )
+
+
+@joined
+def _sets(documents: Documents) -> dict[tuple[str, str], GroupView]:
+    """Sets that give their groups names after their own, by namespace and name."""
+    return {
+        (group.namespace, group.name): group
+        for group in documents.groups()
+        if is_set(group) and not group.added
+    }
+
+
+@rule(COLLIDE, kinds=SETS)
+@over_groups
+def set_names_collide(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """No set is called like a group of another set of its namespace."""
+    stem, _, index = group.name.rpartition("-")
+    other = _sets(documents).get((group.namespace, stem))
+    if other is None or group.added or not index.isdecimal() or str(int(index)) != index:
+        return
+    most = most_groups(documents, other)
+    if int(index) < most + rollout(other, most)[0]:
+        yield Fault(
+            path=("metadata", "name"),
+            what=f"group {index} of {stem} is called {group.name} too",
+            fix=f"rename this set: {stem}-{'abcdefghij'[int(index[-1])]}",
+        )

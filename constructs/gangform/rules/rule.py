@@ -88,19 +88,30 @@ class Rule(NamedTuple):
         """The documents that it is called for."""
         return documents.all if self.kinds == EVERY_KIND else documents.of(*self.kinds)
 
+    def found(
+        self, subject: Document, documents: Documents, context: Context
+    ) -> Iterator[tuple[Document, Finding]]:
+        """What is wrong with one document, each with the document that it stands in."""
+        for fault in self.check(subject, documents, context):
+            document = fault.on or subject
+            key = document.key
+            yield (
+                document,
+                Finding(
+                    code=self.code,
+                    at=DocumentPath(key.kind, key.namespace, key.name, fault.path),
+                    what=fault.what,
+                    fix=fault.fix,
+                    seen=fault.seen,
+                ),
+            )
+
     def __call__(
         self, subject: Document, documents: Documents, context: Context
     ) -> Iterator[Finding]:
         """What is wrong with one document."""
-        for fault in self.check(subject, documents, context):
-            key = (fault.on or subject).key
-            yield Finding(
-                code=self.code,
-                at=DocumentPath(key.kind, key.namespace, key.name, fault.path),
-                what=fault.what,
-                fix=fault.fix,
-                seen=fault.seen,
-            )
+        for _, finding in self.found(subject, documents, context):
+            yield finding
 
 
 RULES: dict[str, Rule] = {}
@@ -108,6 +119,7 @@ RULES: dict[str, Rule] = {}
 
 MODULES: Final = (
     "metadata",
+    "fields",
     "references",
     "pods",
     "probes",
@@ -116,14 +128,35 @@ MODULES: Final = (
     "nodes",
     "groups",
     "rollouts",
+    "ignored",
+    "placement",
+    "byhand",
+    "fabric",
+    "roles",
     "traffic",
+    "routes",
     "network",
     "disruption",
+    "budgets",
+    "allowances",
     "scaling",
     "admission",
     "queues",
+    "sharing",
     "gangs",
+    "hypernodes",
+    "later",
     "engine",
+    "command_lines",
+    "variables",
+    "releases",
+    "interconnect",
+    "agreement",
+    "loading",
+    "host_ports",
+    "sidecars",
+    "endings",
+    "exports",
     "monitoring",
 )
 """One subject a module, imported when something is judged."""

@@ -18,9 +18,11 @@ from gangform.rules.joins import (
     groups_of,
     is_set,
     most_groups,
+    owned,
     peak,
     scaler_for,
     scaler_of,
+    scalers,
 )
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
@@ -67,6 +69,26 @@ BOUNDS = declare(
     "lab E5",
 )
 
+AMBIGUOUS = declare(
+    "scale-target-twice",
+    "Two autoscalers scale one set: each sets back what the other wrote, or both stop",
+    Severity.BREAKS,
+    "observability §3; Kubernetes: condition AmbiguousSelector",
+)
+TO_ZERO = declare(
+    "scale-to-zero-unsaid",
+    "KEDA takes a set to zero groups where no minimum is written",
+    Severity.STYLE,
+    "observability §3.5",
+)
+VERTICAL = declare(
+    "vertical-scaling-of-groups",
+    "A vertical autoscaler evicts pods of groups to change their requests",
+    Severity.DEGRADES,
+    "lws §4; VerticalPodAutoscaler: updateMode",
+)
+
+_ADVISES: Final = ("Off", "Initial")
 _HPA: Final = "HorizontalPodAutoscaler"
 _KEDA: Final = "ScaledObject"
 _IDLE: Final = frozenset({"cpu", "memory"})
@@ -116,12 +138,14 @@ def scale_by_idle_signal(
             names.append((path, text(metric, field, "name")))
     for index, trigger in enumerate(sequence(subject.manifest, "spec", "triggers")):
         names.append((("spec", "triggers", index, "type"), text(trigger, "type")))
+    if subject.kind == _HPA and dig(subject.manifest, "spec", "metrics") in (None, ()):
+        names.append((("spec", "metrics"), "cpu"))  # What the API fills in: 80 % of CPU.
     for group in _targets(subject, documents):
         for path, name in names:
             if name in _IDLE and gpus(documents, group.leader):
                 yield Fault(
                     path=path,
-                    what=f"{name} is averaged over the leaders of {group.name}, whose work is on "
+                    what=f"{name} is averaged over the leaders of {group.title}, whose work is on "
                     f"{gpus(documents, group.leader)} GPUs a pod",
                     fix="scale by requests that wait, as an External metric with an averageValue",
                 )
@@ -167,13 +191,12 @@ def replicas_owned_by_autoscaler(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A set that an autoscaler scales leaves its replicas out."""
-    written = dig(subject.manifest, "spec", "replicas")
     for group in groups_of(documents, subject):
         scaler = scaler_for(documents, group)
-        if scaler is not None and written is not None:
+        if scaler is not None and group.replicas is not None:
             yield Fault(
-                path=("spec", "replicas"),
-                what=f"replicas {written} is written, and {scaler.document.kind} "
+                path=(*group.at, "replicas"),
+                what=f"replicas {group.replicas} is written, and {scaler.document.kind} "
                 f"{scaler.document.key.name} scales between {scaler.least} and {scaler.most}",
                 fix="remove spec.replicas",
             )
@@ -211,12 +234,15 @@ def scale_beyond_quota(
                 break
 
 
-@rule(BOUNDS, kinds=(_HPA,))
+@rule(BOUNDS, kinds=(_HPA, _KEDA))
 def scale_bounds_refused(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """The minimum is at least one and not above the maximum."""
     spec = mapping(subject.manifest, "spec")
+    if subject.kind == _KEDA:
+        yield from _keda_bounds(subject)
+        return
     least, most = whole(spec, "minReplicas"), whole(spec, "maxReplicas")
     outside = any(
         text(metric, "type") in ("External", "Object") for metric in sequence(spec, "metrics")
@@ -233,3 +259,76 @@ def scale_bounds_refused(
             what=f"maxReplicas {most} is below minReplicas {1 if least is None else least}",
             fix=f"write maxReplicas: {max(2, (least or 1) + 1)}",
         )
+
+
+def _keda_bounds(subject: Document) -> Iterator[Fault]:
+    scaler = scaler_of(subject)
+    idle = whole(subject.manifest, "spec", "idleReplicaCount")
+    most = whole(subject.manifest, "spec", "maxReplicaCount")
+    if most is not None and scaler.least > most:
+        yield Fault(
+            path=("spec", "maxReplicaCount"),
+            what=f"maxReplicaCount {most} is below minReplicaCount {scaler.least}",
+            fix=f"write maxReplicaCount: {scaler.least + 1}",
+        )
+    if idle is not None and idle >= scaler.least:
+        yield Fault(
+            path=("spec", "idleReplicaCount"),
+            what=f"idleReplicaCount {idle} is not below minReplicaCount {scaler.least}",
+            fix="write idleReplicaCount: 0, with minReplicaCount 1 or more",
+        )
+
+
+@rule(AMBIGUOUS, kinds=(_HPA, _KEDA))
+def scale_target_twice(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A set has one autoscaler."""
+    for other in scalers(documents).get(scaler_of(subject).target, ()):
+        if other.document is subject or owned(subject) or owned(other.document):
+            break
+        yield Fault(
+            path=("spec", "scaleTargetRef"),
+            what=f"{other.target.kind} {other.target.name} is scaled by {other.document.kind} "
+            f"{other.document.key.name} too",
+            fix="keep one of the two",
+            seen={"other": other.document.key.name},
+        )
+        return
+
+
+@rule(TO_ZERO, kinds=(_KEDA,))
+def scale_to_zero_unsaid(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Groups that take long to start go to zero on purpose only."""
+    if dig(subject.manifest, "spec", "minReplicaCount") is None:
+        for group in _targets(subject, documents):
+            yield Fault(
+                path=("spec", "minReplicaCount"),
+                what=f"minReplicaCount is 0 by default: without load no group of {group.title} is left, "
+                "and the next request waits for a cold start",
+                fix="write minReplicaCount: 1, or 0 where that is meant",
+            )
+            return
+
+
+@rule(VERTICAL, kinds=("VerticalPodAutoscaler",))
+def vertical_scaling_of_groups(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Nobody evicts pods of a group to give them other requests."""
+    mode = text(subject.manifest, "spec", "updatePolicy", "updateMode") or "Auto"
+    ref = mapping(subject.manifest, "spec", "targetRef")
+    group_, space = text(ref, "apiVersion").rpartition("/")[0], subject.key.namespace
+    for group in documents.groups_of(Key(group_, text(ref, "kind"), space, text(ref, "name"))):
+        if mode not in _ADVISES and (
+            (is_set(group) and group.size > 1) or gpus(documents, group.leader)
+        ):
+            yield Fault(
+                path=("spec", "updatePolicy", "updateMode"),
+                what=f"updateMode {mode} evicts pods of {group.title} for new requests"
+                + (f", and each takes a group of {group.size} along" if group.size > 1 else ""),
+                fix='write updateMode: "Off", and take its advice by hand',
+            )
+            return

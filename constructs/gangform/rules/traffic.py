@@ -9,14 +9,15 @@ from typing import Final
 
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import CORE
-from gangform.apis.views import Documents, form_of
+from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, dig, sequence, text, whole
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
     SETS,
+    answers,
     engine_of,
+    groups_behind,
     is_set,
-    labels_of,
     most_groups,
     over_groups,
     own_workers,
@@ -26,23 +27,24 @@ from gangform.rules.joins import (
     surely,
     templates,
 )
+from gangform.rules.references import selector_of
 from gangform.rules.rule import Context, Fault, joined, rule
 
 WORKERS = declare(
     "service-selects-workers",
-    "A traffic Service selects workers, which answer no requests",
+    "A traffic Service or pool selects workers, which answer no requests",
     Severity.BREAKS,
     "lws §1; engines §1.3, §2.2",
 )
 NO_LEADER = declare(
     "service-selects-no-leader",
-    "A traffic Service selects pods of a set, but no leader",
+    "A traffic Service or pool selects pods of a set, but no leader",
     Severity.BREAKS,
     "lws §1",
 )
 SUBSET = declare(
     "service-selects-subset",
-    "A traffic Service selects by a label that differs from group to group: it reaches one of them",
+    "A traffic Service or pool selects by a label that differs from group to group: it reaches one",
     Severity.BREAKS,
     "lws §1; lab E1",
 )
@@ -88,8 +90,16 @@ _DIGITS: Final = 10
 """A longer number is none that means anything here."""
 
 
+_TRAFFIC: Final = ("Service", "InferencePool")
+"""Kinds that send requests to the pods that they select."""
+
+
+def _selection(service: Document) -> tuple[Path, dict[str, str]]:
+    return selector_of(service) or (("spec", "selector"), {})
+
+
 def _selected(service: Document, documents: Documents) -> list[PodView]:
-    labels = labels_of(dig(service.manifest, "spec", "selector"))
+    labels = _selection(service)[1]
     return list(documents.pods(service.key.namespace, labels)) if labels else []
 
 
@@ -101,77 +111,73 @@ def _sets(service: Document, documents: Documents) -> list[GroupView]:
     """The sets of groups of several pods that a traffic Service of ours, not a controller's, selects from."""
     if _headless(service) or owned(service):
         return []
-    found: dict[Key, None] = {}
-    for pod in _selected(service, documents):
-        found.setdefault(pod.document.key)
-    return [group for key in found for group in documents.groups_of(key) if is_set(group)]
+    return [
+        group for group in groups_behind(documents, _selected(service, documents)) if is_set(group)
+    ]
 
 
-@rule(WORKERS, kinds=("Service",))
+@rule(WORKERS, kinds=_TRAFFIC)
 def service_selects_workers(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Requests reach leaders only, unless the workers serve too."""
-    labels = labels_of(dig(subject.manifest, "spec", "selector"))
+    path, labels = _selection(subject)
     for group in _sets(subject, documents):
         workers = own_workers(group)
         if workers is None or not surely(workers, labels) or not surely(group.leader, labels):
             continue
-        run = engine_of(documents, workers)
-        if run is not None and run.reading is not None and run.reading.serves_http:
+        if answers(documents, workers):
             continue
         only = {key: value for key, value in group.leader.labels.items() if key in workers.never}
         add = ", ".join(f'{key}: "{value}"' for key, value in only.items())
         yield Fault(
-            path=("spec", "selector"),
-            what=f"the selector matches the workers of {group.name}, {workers.per_group} a group, beside "
+            path=path,
+            what=f"the selector matches the workers of {group.title}, {workers.per_group} a group, beside "
             "its leaders",
             fix=f"add {add} to the selector" if add else "select a label that leaders alone carry",
         )
 
 
-@rule(NO_LEADER, kinds=("Service",))
+@rule(NO_LEADER, kinds=_TRAFFIC)
 def service_selects_no_leader(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A Service of a set reaches its leaders."""
-    labels = labels_of(dig(subject.manifest, "spec", "selector"))
+    path, labels = _selection(subject)
     for group in _sets(subject, documents):
         workers = own_workers(group)
         if group.leader.matches(labels) or workers is None:
             continue
-        run = engine_of(documents, workers)
-        if run is not None and run.reading is not None and run.reading.serves_http:
+        if answers(documents, workers):
             continue
         yield Fault(
-            path=("spec", "selector"),
-            what=f"the selector matches workers of {group.name} and not its leaders",
-            fix="select "
-            + ", ".join(f'{key}: "{value}"' for key, value in _leader_labels(group).items()),
+            path=path,
+            what=f"the selector matches workers of {group.title} and not its leaders",
+            fix=_select(group),
         )
 
 
-def _leader_labels(group: GroupView) -> dict[str, str]:
-    form = form_of(group.kind)
-    return dict(form.selectors(name=group.name, app=group.name).leaders) if form else {}
+def _select(group: GroupView) -> str:
+    return "select " + ", ".join(
+        f'{key}: "{value}"' for key, value in group.selectors.leaders.items()
+    )
 
 
-@rule(SUBSET, kinds=("Service",))
+@rule(SUBSET, kinds=_TRAFFIC)
 def service_selects_subset(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A Service of a set reaches every group."""
-    labels = labels_of(dig(subject.manifest, "spec", "selector"))
+    path, labels = _selection(subject)
     for group in _sets(subject, documents):
         groups = most_groups(documents, group)
         by = [key for key in labels if key in group.leader.varying]
         if groups > 1 and by and group.leader.matches(labels):
             yield Fault(
-                path=("spec", "selector"),
+                path=path,
                 what=f"{', '.join(by)} differs from group to group, so that at most 1 of {groups} "
-                f"leaders of {group.name} is reached",
-                fix="select "
-                + ", ".join(f'{key}: "{value}"' for key, value in _leader_labels(group).items()),
+                f"leaders of {group.title} is reached",
+                fix=_select(group),
                 seen={"groups": str(groups)},
             )
 
@@ -182,9 +188,9 @@ def service_name_collides(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """The controller's own Service has its name for itself."""
-    if group.size < 2:
+    if group.size < 2 or group.added:
         return
-    policy = text(group.document.manifest, "spec", "networkConfig", "subdomainPolicy") or _SHARED
+    policy = group.word("networkConfig", "subdomainPolicy") or _SHARED
     names = [group.name]
     if policy != _SHARED:
         most = most_groups(documents, group)
@@ -249,7 +255,7 @@ def service_publishes_unready(
         for group in _sets(subject, documents):
             yield Fault(
                 path=("spec", "publishNotReadyAddresses"),
-                what=f"leaders of {group.name} are published before they are Ready",
+                what=f"leaders of {group.title} are published before they are Ready",
                 fix="write publishNotReadyAddresses: false",
             )
 
@@ -263,7 +269,7 @@ def service_traffic_local(
         for group in _sets(subject, documents):
             yield Fault(
                 path=("spec", "internalTrafficPolicy"),
-                what=f"clients on a node without a leader of {group.name} get no answer",
+                what=f"clients on a node without a leader of {group.title} get no answer",
                 fix="write internalTrafficPolicy: Cluster",
             )
 
@@ -286,27 +292,22 @@ def rendezvous_waits_for_readiness(
     name = subject.key.name
     if not name or dig(subject.manifest, "spec", "publishNotReadyAddresses") is True:
         return
-    seen: set[Key] = set()
-    for pod in _selected(subject, documents):
-        if pod.document.key in seen:
+    for group in groups_behind(documents, _selected(subject, documents)):
+        if not is_set(group) or group.size < 2:
             continue
-        seen.add(pod.document.key)
-        for group in documents.groups_of(pod.document.key):
-            if not is_set(group) or group.size < 2:
-                continue
-            workers = templates(group)[-1]
-            for run in read_runs(documents, workers):
-                words = [*sequence(run.container, "command"), *sequence(run.container, "args")]
-                line = " ".join(each for each in words if isinstance(each, str))
-                if name in line and _meets_through(subject.key, line):
-                    yield Fault(
-                        path=("spec", "publishNotReadyAddresses"),
-                        what=f"workers of {group.name} look for their leader as `{name}`, which "
-                        "resolves only after the leader is Ready",
-                        fix="write publishNotReadyAddresses: true, or use the address that the "
-                        "controller injects",
-                    )
-                    break
+        workers = templates(group)[-1]
+        for run in read_runs(documents, workers):
+            words = [*sequence(run.container, "command"), *sequence(run.container, "args")]
+            line = " ".join(each for each in words if isinstance(each, str))
+            if name in line and _meets_through(subject.key, line):
+                yield Fault(
+                    path=("spec", "publishNotReadyAddresses"),
+                    what=f"workers of {group.title} look for their leader as `{name}`, which "
+                    "resolves only after the leader is Ready",
+                    fix="write publishNotReadyAddresses: true, or use the address that the "
+                    "controller injects",
+                )
+                break
 
 
 @joined
@@ -319,8 +320,8 @@ def _linked(documents: Documents) -> dict[tuple[str, str], list[str]]:
             linked = dig(pod.spec, "enableServiceLinks") is not False
             if linked and run is not None and run.reading is not None:
                 names = found[group.namespace, _prefix(run.reading.engine)]
-                if group.name not in names:
-                    names.append(group.name)
+                if group.title not in names:
+                    names.append(group.title)
     return dict(found)
 
 

@@ -1,0 +1,124 @@
+"""Kinds that rules know, the groups that serve them, and which of them lie in no namespace.
+
+Other groups use the same words: a Service of Knative has no selector, a Queue of another scheduler no weight. An
+object of such a kind in a group that is not its own is one that we know nothing about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gangform.apis import kueue, leaderworkerset, volcano
+from gangform.apis.keys import (
+    APPS,
+    AUTOSCALING,
+    INFERENCE,
+    KEDA,
+    MONITORING,
+    NETWORKING,
+    POLICY,
+    RBAC,
+    SCHEDULING,
+    STORAGE,
+)
+from gangform.documents.document import Manifest, mapping, text
+
+
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
+
+
+_GATEWAY = "gateway.networking.k8s.io"
+_BATCH = "batch"
+_DEVICES = "resource.k8s.io"
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        (
+            "ConfigMap",
+            "LimitRange",
+            "Namespace",
+            "Node",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "Pod",
+            "ResourceQuota",
+            "Secret",
+            "Service",
+            "ServiceAccount",
+        ),
+        ("",),
+    ),
+    **dict.fromkeys(
+        ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), (_group(APPS), "extensions")
+    ),
+    **dict.fromkeys(("CronJob", "Job"), (_BATCH,)),
+    "PodDisruptionBudget": (_group(POLICY),),
+    "HorizontalPodAutoscaler": (_group(AUTOSCALING),),
+    **dict.fromkeys(("Ingress", "NetworkPolicy"), (_group(NETWORKING), "extensions")),
+    **dict.fromkeys(("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), (_group(RBAC),)),
+    "PriorityClass": (_group(SCHEDULING),),
+    "StorageClass": (_group(STORAGE),),
+    **dict.fromkeys(("DeviceClass", "ResourceClaim", "ResourceClaimTemplate"), (_DEVICES,)),
+    "LeaderWorkerSet": (leaderworkerset.GROUP,),
+    "DisaggregatedSet": ("disaggregatedset.x-k8s.io", leaderworkerset.GROUP),
+    **dict.fromkeys(
+        (
+            "Cohort",
+            "ClusterQueue",
+            "LocalQueue",
+            "ResourceFlavor",
+            "Topology",
+            "WorkloadPriorityClass",
+        ),
+        (kueue.GROUP,),
+    ),
+    "Queue": (_group(volcano.API_VERSION),),
+    # Also of Kubernetes itself and of the scheduler plugins: another object with the same purpose and other fields.
+    "PodGroup": (_group(volcano.API_VERSION),),
+    "HyperNode": (_group(volcano.TOPOLOGY_API_VERSION),),
+    **dict.fromkeys(("PodMonitor", "PrometheusRule", "ServiceMonitor"), (_group(MONITORING),)),
+    "ScaledObject": (_group(KEDA),),
+    "InferencePool": (_group(INFERENCE), "inference.networking.x-k8s.io"),
+    **dict.fromkeys(("GRPCRoute", "Gateway", "HTTPRoute"), (_GATEWAY,)),
+    "ComputeDomain": ("resource.nvidia.com",),
+}
+"""The groups of a kind. A kind without a row is one that no rule depends on."""
+
+NO_NAMESPACE = frozenset(
+    {
+        "ClusterQueue",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Cohort",
+        "DeviceClass",
+        "HyperNode",
+        "Namespace",
+        "Node",
+        "PersistentVolume",
+        "PriorityClass",
+        "Queue",
+        "ResourceFlavor",
+        "StorageClass",
+        "Topology",
+        "WorkloadPriorityClass",
+    }
+)
+"""Kinds of `GROUPS` whose objects lie in no namespace."""
+
+
+def in_full(manifest: Manifest) -> str:
+    """The kind of an object; with its group where rules know the kind from another: `Job.batch.volcano.sh`."""
+    kind, group = text(manifest, "kind"), _group(text(manifest, "apiVersion"))
+    groups = GROUPS.get(kind)
+    return kind if groups is None or group in groups else f"{kind}.{group}"
+
+
+def lacks_namespace(manifest: Manifest) -> bool:
+    """Whether an object lies in a namespace that it does not name."""
+    kind = text(manifest, "kind")
+    return (
+        kind in GROUPS
+        and kind not in NO_NAMESPACE
+        and not mapping(manifest, "metadata").get("namespace")
+    )

@@ -1,0 +1,57 @@
+"""Files that commands read and write beside the fleet: what is piped in or named, and what is made for people."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from pathlib import Path
+
+from gangform.cli.terminal import UsageError
+
+
+def read_stream(name: str, expected: str) -> tuple[str, str]:
+    """The content, and what findings call it.
+
+    Args:
+        name: A path, or `-`.
+        expected: The command whose output is meant, for the message where nothing comes.
+
+    Raises:
+        UsageError: There is nothing to read.
+    """
+    if name == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise UsageError(f"`-` reads standard input; pipe something in: `{expected}`")
+        content, shown = sys.stdin.buffer.read(), "<stdin>"
+    else:
+        path = Path(name)
+        if path.is_dir():
+            raise UsageError(f"{name} is a folder; name a file, such as the output of `{expected}`")
+        if not path.exists():
+            raise UsageError(f"there is no file {name}; `{expected} > {name}` writes one")
+        content, shown = path.read_bytes(), name
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{shown} is not UTF-8: byte {error.start + 1}") from None
+    if not text.strip():
+        raise UsageError(f"{shown} holds nothing; wanted is what `{expected}` prints")
+    return text, shown
+
+
+def write_text(target: Path, text: str, *, force: bool) -> None:
+    """Write a file that is never there in part: a new one, or by force instead of the old one, where a link leads."""
+    if not force:
+        with target.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+        return
+    place = target.resolve()
+    fresh = place.with_name(f".{place.name}.{secrets.token_hex(4)}.gangform")
+    try:
+        with fresh.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+        if place.exists():
+            fresh.chmod(place.stat().st_mode & 0o7777)
+        fresh.replace(place)
+    finally:
+        fresh.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""What a change of documents costs in groups and GPUs, before it is applied."""

@@ -1,0 +1,169 @@
+"""How to keep what runs: for every field that would restart groups, the input it follows, or a patch that keeps it.
+
+A patch is offered only after it was tried: with it the field is as it is in the cluster, and nothing that the plan owns
+is changed, which would be refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gangform.apis.effects import Outcome
+from gangform.apis.places import thaw
+from gangform.bundle import Bundle
+from gangform.diff.record import Field, fields
+from gangform.documents.changes import name_of
+from gangform.documents.document import Document, Manifest, dig
+from gangform.documents.patch import PatchError, merge
+from gangform.findings import Path, show_path
+from gangform.manifests.ownership import input_of, owned_changes
+from gangform.origin import extension_of
+from gangform.plan.serving import ServingPlan
+
+_LISTS = ("containers", "initContainers")
+
+
+class Way(NamedTuple):
+    """How to keep a field."""
+
+    field: Field
+    input: str = ""
+    """The input to change; empty where a patch keeps it, or nothing does."""
+    patched: bool = False
+
+
+class Kept(NamedTuple):
+    """How to keep an object as it runs."""
+
+    ways: tuple[Way, ...]
+    patch: Mapping[str, Any] | None
+    """An entry of `patches` of the serving; `None` where none is needed or helps."""
+
+
+def disturbing(found: Iterable[Field]) -> list[Field]:
+    """The fields that restart something, or that are refused."""
+    return [one for one in found if one.rank >= Outcome.ROLLS.rank]
+
+
+def keep(made: Bundle, ours: Document, living: Document, found: Sequence[Field]) -> Kept:
+    """How to keep what disturbs in an object of a serving."""
+    plan = made.plan
+    if not isinstance(plan, ServingPlan):
+        return Kept(tuple(Way(one) for one in found), None)
+    ways = [Way(one, _input(plan, ours, living, one)) for one in found]
+    body: dict[str, Any] = {}
+    for number, way in enumerate(ways):
+        if way.input:
+            continue
+        more = _patch(way.field.consequence.change.path, ours.manifest, living.manifest)
+        if more is not None and (both := _tried(plan, ours, living, _joined(body, more), way)):
+            body = both
+            ways[number] = way._replace(patched=True)
+    if not body:
+        return Kept(tuple(ways), None)
+    known = {way.field.path for way in ways}
+    left = disturbing(_after(ours, living, body))
+    ways += [Way(one) for one in left if one.path not in known]
+    return Kept(tuple(ways), {"kind": ours.kind, "name": ours.key.name, "merge": body})
+
+
+def _input(plan: ServingPlan, ours: Document, living: Document, field: Field) -> str:
+    change = field.consequence.change
+    if change.path[-1] == "name" and len(change.path) > 2 and change.path[-3] in _LISTS:
+        return "none: the name of the container is ours"
+    if change.way == "removed":
+        return input_of(plan, living.manifest, change.path) or ""
+    if (extension := extension_of(plan, change.path)) is not None:
+        return show_path(extension[len(plan.at) :])
+    return input_of(plan, ours.manifest, change.path) or ""
+
+
+def _patch(path: Path, ours: Manifest, living: Manifest) -> dict[str, Any] | None:
+    """A merge that gives a field of ours the value that it has in the cluster; `None` where no merge can."""
+    root: dict[str, Any] = {}
+    here: Any = root
+    one: Any = ours
+    other: Any = living
+    for depth, part in enumerate(path):
+        if isinstance(part, int):
+            return None
+        rest = path[depth + 1 :]
+        one, other = dig(one, part), dig(other, part)
+        if not rest or other is None or one is None:
+            here[part] = None if other is None else thaw(other)
+            return root
+        if isinstance(rest[0], int):
+            entry = _entry(one, other, rest)
+            if entry is None:
+                here[part] = thaw(other)
+            else:
+                here[part] = [entry]
+            return root
+        here[part] = {}
+        here = here[part]
+    return None
+
+
+def _entry(one: Any, other: Any, rest: Path) -> dict[str, Any] | None:
+    """The entry of a named list that a merge changes; `None` where the list has no names and goes as a whole."""
+    index, inside = rest[0], rest[1:]
+    assert isinstance(index, int)
+    sides = [{name_of(each): each for each in side} for side in (one, other)]
+    if any(
+        None in side or len(side) != len(list_)
+        for side, list_ in zip(sides, (one, other), strict=True)
+    ):
+        return None
+    ours, theirs = sides
+    source = one if index < len(one) and (inside or name_of(one[index]) not in theirs) else other
+    name = name_of(source[index]) if index < len(source) else None
+    if name is None:
+        return None
+    if not inside:
+        if name in theirs:
+            return dict(thaw(theirs[name]))
+        return {"name": name, "$patch": "delete"}
+    if name not in ours or name not in theirs:
+        return None
+    below = _patch(inside, ours[name], theirs[name])
+    return None if below is None else {"name": name, **below}
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """Two merges as one."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        joined = dict(one)
+        for key, value in other.items():
+            joined[key] = _joined(joined[key], value) if key in joined else value
+        return joined
+    if isinstance(one, list) and isinstance(other, list):
+        names = [name_of(entry) for entry in one]
+        entries = list(one)
+        for entry in other:
+            if (name := name_of(entry)) is not None and name in names:
+                at = names.index(name)
+                entries[at] = _joined(entries[at], entry)
+            else:
+                entries.append(entry)
+        return entries
+    return other
+
+
+def _tried(
+    plan: ServingPlan, ours: Document, living: Document, body: dict[str, Any], way: Way
+) -> dict[str, Any] | None:
+    """The merge, where it keeps the field and changes nothing that the plan owns."""
+    try:
+        after = merge(ours.manifest, body)
+    except PatchError:
+        return None
+    if any(True for _ in owned_changes(plan, ours.manifest, after)):
+        return None
+    return None if any(one.path == way.field.path for one in _after(ours, living, body)) else body
+
+
+def _after(ours: Document, living: Document, body: dict[str, Any]) -> Iterator[Field]:
+    """What still differs with a merge."""
+    patched = Document(manifest=merge(ours.manifest, body), builder=ours.builder)
+    return fields(living, patched, None)

@@ -1,0 +1,99 @@
+"""Two states of a folder of manifests → the price of every cluster: one folder below is one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from gangform.apis.versions import Versions
+from gangform.apis.views import Documents
+from gangform.diff.price import prices
+from gangform.diff.record import Price
+from gangform.documents.document import Document, Key
+from gangform.documents.read import SourceDocument, WrittenFloat, read_manifests
+from gangform.units import Seconds
+
+
+class Known(NamedTuple):
+    """What a plan knows of a cluster beyond its documents."""
+
+    versions: Versions | None = None
+    durations: Mapping[Key, Seconds] = {}
+    """How long the rollout of every workload takes."""
+
+
+class Priced(NamedTuple):
+    """A cluster, and what changes there."""
+
+    cluster: str
+    """The folder of its files; empty for the folder itself."""
+    prices: tuple[Price, ...]
+
+
+def price_folders(
+    before: Mapping[str, bytes],
+    after: Mapping[str, bytes],
+    *,
+    known: Callable[[str], Known],
+    unread: Callable[[str], None],
+) -> Iterator[Priced]:
+    """The price of every folder whose files differ.
+
+    Args:
+        before: Files by path, as they were.
+        after: The same, as they are.
+        known: What a plan knows of a cluster.
+        unread: Told of a file that cannot be read, which then has no price.
+    """
+    paths = sorted({*before, *after})
+    for folder in dict.fromkeys(map(cluster_of, paths)):
+        here = [path for path in paths if cluster_of(path) == folder]
+        if all(before.get(path) == after.get(path) for path in here):
+            continue
+        old: list[Document] = []
+        new: list[Document] = []
+        for path in here:
+            was, now = before.get(path), after.get(path)
+            sides = [documents_of(now, path)]
+            # The same bytes are the same objects, which are then not compared.
+            sides.append(sides[0] if was == now else documents_of(was, path))
+            ours, theirs = sides
+            if ours is None or theirs is None:
+                if was != now:
+                    unread(path)
+                continue
+            new += ours
+            old += theirs
+        facts = known(folder)
+        found = prices(
+            Documents(old), Documents(new), versions=facts.versions, durations=facts.durations
+        )
+        yield Priced(folder, tuple(found))
+
+
+def cluster_of(path: str) -> str:
+    """The folder that a file lies in."""
+    return path.rpartition("/")[0]
+
+
+def documents_of(content: bytes | None, path: str) -> list[Document] | None:
+    """The objects of a file; none of a file that is not there, and `None` where some of it cannot be read."""
+    if content is None:
+        return []
+    found = read_manifests(content.decode(errors="replace"), path)
+    if any(one.findings for one in found):
+        return None
+    return [document_of(one) for one in found]
+
+
+def document_of(read: SourceDocument) -> Document:
+    """An object as it is compared: a number with a fraction is text, as a quantity is."""
+    return Document(manifest=_texts(read.manifest), builder="")
+
+
+def _texts(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _texts(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_texts(value) for value in node]
+    return node.written if isinstance(node, WrittenFloat) else node

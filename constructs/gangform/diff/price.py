@@ -1,0 +1,187 @@
+"""The price of a change, workload by workload: what restarts, how many groups at once, how many GPUs meanwhile.
+
+Computed from the documents' own rollout fields by the controllers' arithmetic; how long it takes only where the plan
+knows the cold start. Two sets of documents are enough, ours or anybody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+
+from gangform.apis.effects import Outcome
+from gangform.apis.forms import GroupView
+from gangform.apis.keys import GPU
+from gangform.apis.kueue import surge_dips
+from gangform.apis.leaderworkerset import serving_groups
+from gangform.apis.versions import Versions
+from gangform.apis.views import Documents, form_of
+from gangform.diff.objects import objects
+from gangform.diff.record import Field, Price, Rollout, fields
+from gangform.diff.units import Pair, Unit, pairs
+from gangform.documents.document import Key, text, whole
+from gangform.rules.demand import group_requests, queue_label
+from gangform.rules.joins import base_groups, is_set, most_groups, peak, rollout
+from gangform.units import Seconds
+
+
+def prices(
+    before: Documents,
+    after: Documents,
+    *,
+    versions: Versions | None = None,
+    durations: Mapping[Key, Seconds] = MappingProxyType({}),
+) -> list[Price]:
+    """The price of everything that differs, workloads first, in the order of the documents.
+
+    Args:
+        before: What runs.
+        after: What is to run.
+        versions: The releases of the cluster.
+        durations: How long the rollout of a workload takes, where a plan says so.
+    """
+    found = [
+        price
+        for pair in pairs(before, after)
+        if (price := _workload(pair, before, after, versions, durations)) is not None
+    ]
+    moved = {
+        key.name
+        for price in found
+        if price.news != "changed" or price.former
+        for key in (price.key, price.former)
+        if key is not None
+    }
+    return [*found, *objects(before, after, versions, moved)]
+
+
+# ── workloads ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _workload(
+    pair: Pair,
+    before: Documents,
+    after: Documents,
+    versions: Versions | None,
+    durations: Mapping[Key, Seconds],
+) -> Price | None:
+    old, new = pair
+    unit = new or old
+    assert unit is not None
+    key = unit.key
+    counted = _counted(old, before), _counted(new, after)
+    gpus = _gpus(old, before), _gpus(new, after)
+    groups = None if None in counted else (counted[0] or 0, counted[1] or 0)
+    basis = Price(key, "workload", "changed", Outcome.NONE, groups=groups, gpus=gpus)
+    if old is None:
+        return basis._replace(news="added")
+    if new is None:
+        return basis._replace(news="removed")
+    if old.key != key or old.sets != new.sets:
+        return basis._replace(outcome=Outcome.RECREATES, former=old.key)
+    changed = sorted(_fields(old, new, versions), key=lambda one: -one.rank)
+    if not changed and gpus[0] == gpus[1] and (groups is None or groups[0] == groups[1]):
+        return None
+    outcome = changed[0].consequence.effect.outcome if changed else Outcome.NONE
+    price = basis._replace(fields=tuple(changed), outcome=outcome)
+    if outcome is not Outcome.ROLLS or not new.groups:
+        return price
+    return _rolled(price, old, new, after, durations)
+
+
+def _fields(old: Unit, new: Unit, versions: Versions | None) -> Iterator[Field]:
+    living = {document.key: document for document in old.documents}
+    for document in new.documents:
+        if (was := living.get(document.key)) is not None:
+            yield from fields(was, document, versions)
+
+
+def _rolled(
+    price: Price, old: Unit, new: Unit, after: Documents, durations: Mapping[Key, Seconds]
+) -> Price:
+    paced = all(one.consequence.effect.paced for one in price.decisive)
+    if not new.sets:
+        group = new.groups[0]
+        form = form_of(group.kind)
+        if form is not None and not form.can.rolls_in_place:
+            return price._replace(rollout=_roles(new, after))
+        before = old.groups[0] if old.groups else group
+        how = _rollout(group, before, after, price, durations.get(new.key))
+        return price._replace(rollout=how if paced else how._replace(serving=None))
+    changed = {one.key for one in price.decisive}
+    times = [durations[key] for key in changed if key in durations]
+    how = Rollout(
+        least=len(changed),
+        most=len(changed),
+        more_gpus=0,
+        serving=max(0, len(new.documents) - (1 if new.staged else len(changed))),
+        seconds=Seconds(sum(times) if new.staged else max(times)) if times else None,
+    )
+    return price._replace(rollout=how, sets=len(changed), staged=new.staged)
+
+
+def _rollout(
+    group: GroupView, old: GroupView, after: Documents, price: Price, seconds: Seconds | None
+) -> Rollout:
+    """The rollout of one set or Deployment, by its own fields."""
+    least, most = base_groups(after, group), most_groups(after, group)
+    held, was_held = _partition(group), _partition(old)
+    surge, gone = rollout(group, least)
+    more = (peak(group, most) - most) * _group_gpus(after, group)
+    serving = serving_groups(least, unavailable=gone)
+    if is_set(group) and queue_label(group) and surge_dips(surge, gone):
+        serving = max(0, serving - 1)
+    if text(group.document.manifest, "spec", "strategy", "type") == "Recreate":
+        more, serving = 0, 0
+    # A group that is new with this very change is made, not rolled.
+    living = least if old.replicas is None else min(least, old.replicas)
+    only_released = all(
+        one.consequence.change.path[-1:] == ("partition",) for one in price.decisive
+    )
+    ceiling = was_held if only_released else max(most, living)
+    low, high = (max(0, min(count, ceiling) - held) for count in (living, most))
+    if price.groups is not None:
+        high = low
+    return Rollout(low, high, max(0, more), serving, seconds if low else None)
+
+
+def _roles(unit: Unit, after: Documents) -> Rollout:
+    """The rollout of sets that are replaced by new ones, all roles in steps together (`lws §6`, `lab E6`).
+
+    How far a role may sink is not its own `maxUnavailable`: none is promised unless no role may sink at all.
+    """
+    least = most = more = 0
+    sinks = False
+    for group in unit.groups:
+        low, high = base_groups(after, group), most_groups(after, group)
+        least += low * group.copies
+        most += high * group.copies
+        more += (peak(group, high) - high) * group.copies * _group_gpus(after, group)
+        sinks = sinks or rollout(group, low)[1] > 0
+    return Rollout(least, most, max(0, more), None if sinks else least, None)
+
+
+def _partition(group: GroupView) -> int:
+    way = ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "partition")
+    return max(0, whole(group.document.manifest, *way) or 0) if is_set(group) else 0
+
+
+def _counted(unit: Unit | None, documents: Documents) -> int | None:
+    """Groups of a unit; `None` where an autoscaler has them, or where we cannot read them."""
+    if unit is None:
+        return 0
+    least = sum(base_groups(documents, one) * one.copies for one in unit.groups)
+    most = sum(most_groups(documents, one) * one.copies for one in unit.groups)
+    return least if unit.groups and least == most else None
+
+
+def _gpus(unit: Unit | None, documents: Documents) -> int:
+    return sum(
+        base_groups(documents, group) * group.copies * _group_gpus(documents, group)
+        for group in (unit.groups if unit else ())
+    )
+
+
+def _group_gpus(documents: Documents, group: GroupView) -> int:
+    return int(group_requests(documents, group).get(GPU, Fraction(0)))

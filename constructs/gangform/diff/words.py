@@ -1,0 +1,220 @@
+"""A price in words: one line an object, and for machines everything behind it. Keys are added, never renamed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from gangform.apis.effects import Outcome
+from gangform.diff.record import Field, Price, Rollout
+from gangform.documents.changes import Change
+from gangform.documents.document import Node
+from gangform.units import Seconds
+
+_LONGEST = 60
+"""Characters of a value that is shown in a line."""
+_NAMED = 2
+"""Fields of a line that are called by name."""
+_GROUPS = "spec.leaderWorkerTemplate."
+
+
+def line(price: Price) -> str:
+    """`LeaderWorkerSet/llm/r1: rolls 2 groups (+0 GPUs while it lasts, at least 1 serving): …`."""
+    return f"{price.key}: {said(price)}"
+
+
+def said(price: Price) -> str:
+    """The price without the name of the object."""
+    parts = [_verdict(price), *_scale(price)]
+    if price.touches:
+        parts.append(f"it is for {', '.join(price.touches)}")
+    parts += price.notes
+    return "; ".join(parts)
+
+
+def verdict(price: Price) -> str:
+    """In one or two words, for a column: `rolls`, `no restart`, `new`."""
+    if price.news != "changed":
+        return {"added": "new", "removed": "removed"}[price.news]
+    if price.outcome is Outcome.ROLLS and price.rollout is not None and not price.rollout.most:
+        return "no restart"
+    return {Outcome.NONE: "no restart", Outcome.IN_PLACE: "in place"}.get(
+        price.outcome, price.outcome.value
+    )
+
+
+def _verdict(price: Price) -> str:
+    word = verdict(price)
+    if price.news != "changed":
+        side = 1 if price.news == "added" else 0
+        if price.role != "workload" or price.groups is None:
+            return word
+        return f"{word}: {_count(price.groups[side], 'group')}, {_count(price.gpus[side], 'GPU')}"
+    behind = named(price.decisive)
+    if price.outcome is Outcome.ROLLS:
+        return f"{_rolls(price)}: {behind}"
+    if price.outcome is Outcome.REFUSED:
+        return f"refused {price.decisive[0].consequence.effect.by}: {behind}"
+    if price.outcome is Outcome.RECREATES:
+        if price.role != "workload":
+            return f"made anew: it was {price.former}"
+        groups = "all groups" if price.groups is None else _count(price.groups[0], "group")
+        why = f"it was {price.former}" if price.former else f"{behind} ({_says(price)})"
+        return f"recreates {groups} ({_count(price.gpus[0], 'GPU')}): {why}"
+    if not price.fields:
+        return word
+    more = _says(price)
+    return f"{word}: {behind}" + (f" ({more})" if more else "")
+
+
+def _rolls(price: Price) -> str:
+    how = price.rollout
+    if how is None:
+        return "rolls all its groups" if price.role == "workload" else "rolls its pods"
+    if not how.most:
+        held = price.groups is None or price.groups[1]
+        return "no restart, a canary holds back all groups" if held else "no restart, no groups"
+    count = _count(how.most, "group")
+    if how.least != how.most:
+        count = f"{how.least} to {count}"
+    together = ""
+    if price.sets > 1:
+        together = (
+            ", one set after another" if price.staged else ", all at once if applied together"
+        )
+    return f"rolls {count}{together} ({', '.join(_meanwhile(how))})"
+
+
+def _meanwhile(how: Rollout) -> Iterator[str]:
+    yield f"+{_count(how.more_gpus, 'GPU')} while it lasts"
+    yield "no promise how many serve" if how.serving is None else f"at least {how.serving} serving"
+    if how.seconds is not None:
+        yield f"~{minutes(how.seconds)} min"
+
+
+def minutes(seconds: Seconds) -> int:
+    """Whole minutes, rounded up."""
+    return -(-int(seconds) // 60)
+
+
+def _says(price: Price) -> str:
+    return "; ".join(
+        dict.fromkeys(
+            one.consequence.effect.says for one in price.decisive if one.consequence.effect.says
+        )
+    )
+
+
+def _scale(price: Price) -> Iterator[str]:
+    """What it takes for good, beyond what it took."""
+    if price.news != "changed" or price.former or price.outcome is Outcome.REFUSED:
+        return
+    more = price.gpus[1] - price.gpus[0]
+    gpus = f"{more:+} GPU{'' if abs(more) == 1 else 's'}"
+    if price.groups is not None and price.groups[0] != price.groups[1]:
+        groups = price.groups[1] - price.groups[0]
+        word = "more" if groups > 0 else "less"
+        yield f"{_count(abs(groups), 'group')} {word} ({gpus})"
+    elif more:
+        yield f"{gpus} for good" + (" at the minimum" if price.groups is None else "")
+
+
+def named(fields: Iterable[Field]) -> str:
+    """The fields by name, one that changed alike in both templates once; of many only the first."""
+    paths = list(dict.fromkeys(_short(one.path) for one in fields))
+    shown: list[str] = []
+    for path in paths:
+        other = path.replace("workerTemplate", "leaderTemplate", 1)
+        if other != path and other in paths:
+            continue
+        twin = path.replace("leaderTemplate", "workerTemplate", 1)
+        both = twin != path and twin in paths
+        shown.append(path.replace("leaderTemplate", "{leader,worker}Template", 1) if both else path)
+    more = len(shown) - _NAMED
+    return ", ".join(shown[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _short(path: str) -> str:
+    return path.removeprefix(_GROUPS)
+
+
+def value(node: Node | None) -> str:
+    """A value in a line; `–` for none."""
+    if node is None:
+        return "–"
+    text = node if isinstance(node, str) else _json(node)
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def sides(change: Change) -> tuple[str, str]:
+    """What a field was and what it is; of two lists of plain values only what is not in both."""
+    before, after = change.before, change.after
+    if isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):
+        old, new = (_without(one, other) for one, other in ((before, after), (after, before)))
+        if old or new:
+            return " ".join(old) or value(None), " ".join(new) or value(None)
+    return value(before), value(after)
+
+
+def _without(entries: Sequence[Node], others: Sequence[Node]) -> list[str]:
+    return [value(entry) for entry in entries if entry not in others]
+
+
+def _json(node: Node) -> str:
+    return json.dumps(node, ensure_ascii=False, sort_keys=True)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def record(price: Price) -> dict[str, Any]:
+    """A price for machines; what does not apply is left out."""
+    how = price.rollout
+    known = {
+        "object": str(price.key),
+        "role": price.role,
+        "change": price.news,
+        "outcome": price.outcome.value if price.news == "changed" else None,
+        "was": str(price.former) if price.former else None,
+        "rollout": None
+        if how is None
+        else {
+            "groups": [how.least, how.most],
+            "moreGpus": how.more_gpus,
+            "serving": how.serving,
+            "seconds": None if how.seconds is None else int(how.seconds),
+        },
+        "groups": list(price.groups) if price.groups and price.role == "workload" else None,
+        "gpus": list(price.gpus) if price.role == "workload" else None,
+        "touches": list(price.touches),
+        "notes": list(price.notes),
+        "says": said(price),
+        "fields": [_field(one) for one in price.fields],
+    }
+    return {key: one for key, one in known.items() if one not in (None, [])}
+
+
+def _field(one: Field) -> dict[str, Any]:
+    effect, change = one.consequence.effect, one.consequence.change
+    known = {
+        "object": str(one.key),
+        "path": one.path,
+        "before": change.before,
+        "after": change.after,
+        "outcome": effect.outcome.value,
+        "says": effect.says,
+        "refused": effect.by,
+        "evidence": effect.evidence.value,
+        "source": effect.source,
+    }
+    return {key: one for key, one in known.items() if one not in (None, "")}
+
+
+def worth_saying(prices: Sequence[Price]) -> list[Price]:
+    """Workloads and the foundation, and of what lies beside them what does anything."""
+    return [
+        price for price in prices if price.role != "beside" or price.outcome is not Outcome.NONE
+    ]

@@ -1,0 +1,80 @@
+"""Lists of arguments as flags and values, whichever engine's they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+
+class Given(NamedTuple):
+    """One flag of a list of arguments."""
+
+    at: int
+    """Where it stands in the list."""
+    flag: str
+    """The long spelling, with dashes: `-tp` and `--tensor_parallel_size` are `--tensor-parallel-size`."""
+    value: str | None
+    """`None` for a switch."""
+
+
+def given(args: Sequence[str], spellings: Mapping[str, str]) -> list[Given]:
+    """The flags of a list of arguments, in order; what belongs to none is left out.
+
+    Args:
+        args: The arguments.
+        spellings: Long spellings by other ones.
+    """
+    found = []
+    for index, argument in enumerate(args):
+        if not re.match(r"^--?[A-Za-z]", argument):
+            continue
+        name, joined, said = argument.partition("=")
+        after = args[index + 1] if index + 1 < len(args) else "-"
+        if joined:
+            found.append(Given(index, _long(name, spellings), said))
+        else:
+            each = None if after.startswith("-") else after
+            found.append(Given(index, _long(name, spellings), each))
+    return found
+
+
+def _long(name: str, spellings: Mapping[str, str]) -> str:
+    head, dot, tail = name.partition(".")
+    head = head if head in spellings else head.replace("_", "-")
+    return f"{spellings.get(head, head)}{dot}{tail.replace('-', '_')}"
+
+
+def last(flags: Sequence[Given], name: str) -> Given | None:
+    """The occurrence of a flag that counts."""
+    return next((one for one in reversed(flags) if one.flag == name), None)
+
+
+def value(flags: Sequence[Given], name: str) -> str:
+    """The value of a flag; empty where there is none."""
+    found = last(flags, name)
+    return found.value or "" if found else ""
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a whole number of a size that means anything here."""
+    return text.isdecimal() and text.isascii() and len(text) < 10
+
+
+def number(flags: Sequence[Given], name: str, default: int) -> int | None:
+    """The number that a flag gives; `None` where its value is none."""
+    found = last(flags, name)
+    if found is None:
+        return default
+    text = found.value or ""
+    return int(text) if is_number(text) else None
+
+
+def repeated(flags: Sequence[Given], names: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
+    """Flags of these names that are given twice with different values."""
+    found = []
+    for name in names:
+        values = [one.value or "" for one in flags if one.flag == name]
+        if len(set(values)) > 1:
+            found.append((name, values[-2] if values[-2] != values[-1] else values[0], values[-1]))
+    return tuple(found)

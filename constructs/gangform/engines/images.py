@@ -1,0 +1,74 @@
+"""Published images of engines: which release a tag is, and which programs a release has no more.
+
+Only images that the projects themselves publish: what somebody else's image holds is not known by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from gangform.apis.versions import Release
+from gangform.engines.shell import Command, Start
+
+RAY: Final = "ray"
+_WITHOUT_RAY: Final = Release(0, 19)
+"""The first release of vLLM whose images carry no Ray (`peers`, direction of travel; cases h15)."""
+_IMAGE: Final = re.compile(
+    r"^(?:(?:docker\.io|registry-1\.docker\.io|index\.docker\.io|public\.ecr\.aws)/)?"
+    r"(?:vllm/(?P<vllm>vllm-openai)|lmsysorg/(?P<sglang>sglang))"
+    r"(?::(?P<tag>[\w.-]+))?(?:@(?P<digest>\S+))?$"
+)
+_RELEASE_TAG: Final = re.compile(r"^v?[0-9]+\.[0-9]+(?:\.[0-9]+)*(?:\.post[0-9]+)?(?:-.*)?$")
+_MOVING: Final = frozenset({"", "latest", "nightly"})
+_SERVING_SCRIPT: Final = "multi-node-serving.sh"
+"""Starts a Ray cluster; in vLLM's images, and in LWS's example."""
+_BACKEND: Final = "--distributed-executor-backend"
+
+
+class Published(NamedTuple):
+    """An image of an engine's own project."""
+
+    engine: str
+    release: Release | None
+    """`None` for a tag that moves, which stands for the newest, or a digest alone."""
+    moves: bool
+    lacks: frozenset[str]
+    """Programs that older images had and this one has not."""
+
+
+def published(image: str) -> Published | None:
+    """What is known of an image by its name; `None` for any other than those that projects publish."""
+    found = _IMAGE.match(image)
+    if found is None:
+        return None
+    engine = next(name for name in ("vllm", "sglang") if found[name])
+    tag = found["tag"] or ""
+    release = None
+    if _RELEASE_TAG.match(tag):
+        release = Release.parse(re.split(r"-|\.post", tag)[0])
+    moves = release is None and tag in _MOVING and not found["digest"]
+    lost = moves or (release is not None and release >= _WITHOUT_RAY)
+    lacks = frozenset({RAY}) if found["vllm"] and lost else frozenset[str]()
+    return Published(engine, release, moves, lacks)
+
+
+def programs(start: Start) -> frozenset[str]:
+    """Programs, of those that an image may lack, that a container surely needs."""
+    needed = any(_needs_ray(command) for command in start.commands)
+    needed = needed or _chooses_ray(start.arguments or ())
+    return frozenset({RAY}) if needed else frozenset()
+
+
+def _needs_ray(command: Command) -> bool:
+    scripts = (word.rpartition("/")[2] for word in command.words[:2])
+    begins = command.program == RAY and command.words[1:2] == ("start",)
+    return begins or _SERVING_SCRIPT in scripts or _chooses_ray(command.words)
+
+
+def _chooses_ray(words: tuple[str, ...]) -> bool:
+    spelled = [word.replace("_", "-") for word in words]
+    return any(
+        word == f"{_BACKEND}={RAY}" or (word == _BACKEND and spelled[at + 1 : at + 2] == [RAY])
+        for at, word in enumerate(spelled)
+    )

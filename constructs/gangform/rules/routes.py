@@ -1,0 +1,122 @@
+"""Ways to a Service or pool: ports that they have, on gateways that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gangform.apis.views import Documents
+from gangform.documents.document import Document, Key, dig, sequence, text, whole
+from gangform.findings import Path, Severity, declare
+from gangform.rules.joins import read_runs
+from gangform.rules.names import ingress_backends
+from gangform.rules.references import lost, missing, selector_of
+from gangform.rules.rule import Context, Fault, rule
+
+PORT = declare(
+    "route-port-unknown",
+    "A route or Ingress sends to a port that the Service does not have",
+    Severity.BREAKS,
+    "observability §7; Kubernetes: ports of a Service",
+)
+GATEWAY = declare(
+    "route-gateway-missing",
+    "A route names a gateway that is nowhere: nothing comes in by it",
+    Severity.BREAKS,
+    "observability §7",
+)
+TARGET = declare(
+    "pool-port-unserved",
+    "A pool sends to a port that no selected pod opens",
+    Severity.BREAKS,
+    "observability §7; engines §1.6",
+)
+
+
+def _backends(subject: Document) -> Iterator[tuple[Path, Key, int | str | None]]:
+    """Services that a route or Ingress sends to: where the port stands, the Service, the port."""
+    space = subject.key.namespace
+    for path, backend in ingress_backends(subject):
+        name = text(backend, "service", "name")
+        number, called = (
+            dig(backend, "service", "port", "number"),
+            text(backend, "service", "port", "name"),
+        )
+        field = "number" if number is not None else "name"
+        port = number if isinstance(number, int) else (called or None)
+        yield (*path, "service", "port", field), Key("", "Service", space, name), port
+    for number_, each in enumerate(sequence(subject.manifest, "spec", "rules")):
+        for index, ref in enumerate(sequence(each, "backendRefs")):
+            if (text(ref, "kind") or "Service") == "Service" and not text(ref, "group"):
+                at: Path = ("spec", "rules", number_, "backendRefs", index, "port")
+                key = Key("", "Service", text(ref, "namespace") or space, text(ref, "name"))
+                yield at, key, whole(ref, "port")
+
+
+@rule(PORT, kinds=("HTTPRoute", "GRPCRoute", "Ingress"))
+def route_port_unknown(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A Service has the port that requests are sent to."""
+    for path, key, port in _backends(subject):
+        service = documents.get(key)
+        if service is None or port is None:
+            continue
+        ports = sequence(service.manifest, "spec", "ports")
+        numbers = [whole(each, "port") for each in ports]
+        names = [text(each, "name") for each in ports]
+        if port not in (*numbers, *names):
+            known = [str(number) for number in numbers if number is not None]
+            yield Fault(
+                path=path,
+                what=f"Service {key.name} has no port {port}; it has {', '.join(known) or 'none'}",
+                fix=f"write {known[0]}" if known else f"give {key.name} the port",
+                seen={"port": str(port)},
+            )
+
+
+@rule(GATEWAY, kinds=("HTTPRoute", "GRPCRoute"), scope="cluster")
+def route_gateway_missing(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """The gateway of a route exists."""
+    for index, ref in enumerate(sequence(subject.manifest, "spec", "parentRefs")):
+        kind = text(ref, "kind") or "Gateway"
+        group = dig(ref, "group")
+        key = Key(
+            group if isinstance(group, str) else subject.key.group,
+            kind,
+            text(ref, "namespace") or subject.key.namespace,
+            text(ref, "name"),
+        )
+        if missing(documents, context, key):
+            yield lost(documents, key, ("spec", "parentRefs", index, "name"))
+
+
+@rule(TARGET, kinds=("InferencePool",))
+def pool_port_unserved(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """The ports of a pool are ones that the selected pods open."""
+    found = selector_of(subject)
+    if found is None:
+        return
+    opened: set[int] = set()
+    for pod in documents.pods(subject.key.namespace, found[1]):
+        for run in read_runs(documents, pod):
+            if run.reading is not None and run.reading.serves_http:
+                opened.add(run.reading.port)
+            for port in sequence(run.container, "ports"):
+                opened.add(whole(port, "containerPort") or 0)
+    known = sorted(opened - {0})
+    ports = sequence(subject.manifest, "spec", "targetPorts")
+    path: Path = ("spec", "targetPortNumber")
+    number = whole(subject.manifest, *path)
+    if len(ports) == 1:  # With several, each may be an engine of its own that declares none.
+        path, number = ("spec", "targetPorts", 0, "number"), whole(ports[0], "number")
+    if known and number is not None and number not in known:
+        yield Fault(
+            path=path,
+            what=f"no selected pod opens port {number}; they open {', '.join(map(str, known))}",
+            fix=f"write {known[0]}",
+            seen={"port": str(number)},
+        )

@@ -1,0 +1,128 @@
+"""Variables of containers: somebody fills them in, where they are asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Final
+
+from gangform.apis import leaderworkerset as lws
+from gangform.apis.forms import PodView
+from gangform.apis.views import Documents, form_of
+from gangform.documents.document import Manifest, sequence, text
+from gangform.findings import Path, Severity, declare
+from gangform.rules.joins import over_templates, runs
+from gangform.rules.rule import WORKLOADS, Context, Fault, rule
+
+SHELL = declare(
+    "shell-variable-literal",
+    "A shell variable where no shell runs: the process gets the dollar sign and the name",
+    Severity.BREAKS,
+    "Kubernetes: only $(NAME) is expanded in command and args",
+)
+VALUE = declare(
+    "shell-variable-in-value",
+    "A shell variable in the value of a variable: nothing fills it in",
+    Severity.DEGRADES,
+    "Kubernetes: only $(NAME) is expanded in env values",
+)
+UNDEFINED = declare(
+    "variable-undefined",
+    "A reference $(NAME) to a variable that the container does not have: it stays as it is written",
+    Severity.BREAKS,
+    "engines §1.3; Kubernetes: only variables before it are expanded",
+)
+
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"})
+_SHELL_VARIABLE: Final = re.compile(r"(?<![\\$])\$(?:\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)")
+_REFERENCE: Final = re.compile(r"(?<!\$)(?:\$\$)*\$\(([A-Za-z_][\w.-]*)\)")
+_FROM_OUTSIDE: Final = re.compile(
+    r"^(KUBERNETES_.*|TPU_.*|.*_SERVICE_(HOST|PORT)(_.*)?|.*_PORT(_.*)?)$"
+)
+"""Service links, and what the controller sets on other accelerators."""
+
+
+def _texts(container: Manifest) -> Iterator[tuple[Path, str]]:
+    for key in ("command", "args"):
+        for index, word in enumerate(sequence(container, key)):
+            if isinstance(word, str):
+                yield (key, index), word
+
+
+def _in_shell(container: Manifest) -> bool:
+    """Whether a shell reads the words; an image's own entry point is taken for none."""
+    command = [word for word in sequence(container, "command") if isinstance(word, str)]
+    words = [*command, *(w for w in sequence(container, "args") if isinstance(w, str))]
+    return any(PurePosixPath(word).name in _SHELLS for word in words[:3])
+
+
+@rule(SHELL, kinds=WORKLOADS)
+@over_templates
+def shell_variable_literal(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """Words that no shell reads hold no shell variables."""
+    for run in runs(pod):
+        if _in_shell(run.container) or not sequence(run.container, "command"):
+            continue
+        for path, word in _texts(run.container):
+            for found in _SHELL_VARIABLE.findall(word):
+                name = found.strip("${}")
+                yield Fault(
+                    path=(*run.path, *path),
+                    what=f"`{found}` reaches `{text(run.container, 'name')}` as it is written",
+                    fix=f"write $({name}), with {name} among the container's variables",
+                )
+
+
+@rule(VALUE, kinds=WORKLOADS)
+@over_templates
+def shell_variable_in_value(
+    pod: PodView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Values of variables hold no shell variables."""
+    for run in runs(pod):
+        for index, variable in enumerate(sequence(run.container, "env")):
+            value = text(variable, "value")
+            if found := _SHELL_VARIABLE.fullmatch(value):
+                name = found[0].strip("${}")
+                yield Fault(
+                    path=(*run.path, "env", index, "value"),
+                    what=f"{text(variable, 'name')} is the text `{value}`",
+                    fix=f"take it from a Secret or ConfigMap, or write $({name})",
+                )
+
+
+@rule(UNDEFINED, kinds=WORKLOADS)
+@over_templates
+def variable_undefined(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """Every $(NAME) is a variable of the container that stands before it."""
+    form = form_of(pod.document.kind)
+    injected = form is not None and form.rendezvous() is not None
+    own = {lws.ADDRESS_VARIABLE, lws.SIZE_VARIABLE, lws.RANK_VARIABLE} if injected else set()
+    for run in runs(pod):
+        if sequence(run.container, "envFrom") or "image" not in run.container:
+            continue
+        names = set(own)
+        for index, variable in enumerate(sequence(run.container, "env")):
+            for name in _REFERENCE.findall(text(variable, "value")):
+                if name not in names and not _FROM_OUTSIDE.match(name):
+                    yield _undefined((*run.path, "env", index, "value"), name, names)
+            names.add(text(variable, "name"))
+        if _in_shell(run.container):
+            continue
+        for path, word in _texts(run.container):
+            for name in _REFERENCE.findall(word):
+                if name not in names and not _FROM_OUTSIDE.match(name):
+                    yield _undefined((*run.path, *path), name, names)
+
+
+def _undefined(path: Path, name: str, names: set[str]) -> Fault:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, sorted(names), n=1, cutoff=0.6)
+    return Fault(
+        path=path,
+        what=f"no variable {name} is defined before it, so that `$({name})` stays as it is",
+        fix=f"write $({close[0]})" if close else f"add {name} to the container's env, before it",
+        seen={"variable": name},
+    )

@@ -1,0 +1,320 @@
+"""`gangform diff` over real Git repositories, and what `synth` says before it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+IMAGE = 'engine: {name: vllm, version: "0.32.0"}'
+NEWER = 'engine: {name: vllm, version: "0.33.0"}'
+
+
+@pytest.fixture(autouse=True)
+def own_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git as on a machine where nobody has configured it."""
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, os.devnull)
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "a@example.com")
+
+
+def git(folder: Path, *words: str) -> str:
+    ran = subprocess.run(
+        ["git", *words], cwd=folder, check=True, capture_output=True, text=True, timeout=60
+    )
+    return ran.stdout.strip()
+
+
+def commit(folder: Path, message: str = "a") -> str:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", message)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def change(folder: Path, old: str, new: str, count: int = 1) -> None:
+    file = folder / "gangform.yaml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, count))
+
+
+@pytest.fixture
+def repository(run: Run, folder: Path) -> Path:
+    """The fleet and its output on `main`, and a branch off it."""
+    git(folder, "init", "-q", "-b", "main")
+    assert run("synth").err == ""
+    commit(folder)
+    git(folder, "checkout", "-q", "-b", "change")
+    return folder
+
+
+# ── synth ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_first_synth_has_no_price_and_an_unchanged_one_none(run: Run) -> None:
+    assert run("synth").err == ""
+    assert run("synth").err == ""
+
+
+def test_synth_says_the_price_before_it_writes(run: Run, folder: Path) -> None:
+    run("synth")
+    change(folder, IMAGE, NEWER)
+    checked = run("synth", "--check")
+    assert checked.status == 1
+    ran = run("synth")
+    assert ran.status == 0
+    assert ran.err == (
+        "LeaderWorkerSet/llm/r1: rolls 2 groups (+0 GPUs while it lasts, at least 1 serving, ~33 min): "
+        "{leader,worker}Template.spec.terminationGracePeriodSeconds, "
+        "{leader,worker}Template.spec.containers[engine].image and 2 more\n"
+    )
+    assert checked.err.startswith(ran.err)
+    assert run("synth", "--stdout").err == ""
+
+
+def test_synth_makes_nothing_anew_without_leave(run: Run, folder: Path) -> None:
+    run("synth")
+    before = (folder / "dist/prod/r1.k8s.yaml").read_bytes()
+    change(folder, "name: r1", "name: r2")
+    status, out, err = run("synth")
+    assert (status, out) == (1, "")
+    assert "error[recreates-groups]: the change recreates 2 groups (32 GPUs)" in err
+    assert "--allow-recreate r2" in err
+    assert err.endswith("1 error; nothing was written\n")
+    assert (folder / "dist/prod/r1.k8s.yaml").read_bytes() == before
+    assert not (folder / "dist/prod/r2.k8s.yaml").exists()
+    assert run("synth", "--allow-recreate", "other").status == 1
+    assert run("synth", "--allow-recreate", "r2").status == 0
+    assert (folder / "dist/prod/r2.k8s.yaml").exists()
+
+
+def test_a_new_and_a_removed_serving_are_no_renaming(run: Run, folder: Path) -> None:
+    run("synth")
+    text = (folder / "gangform.yaml").read_text()
+    at = text.index("  - name: small")
+    (folder / "gangform.yaml").write_text(text[:at])
+    assert "Deployment/llm/small: removed: 2 groups, 2 GPUs" in run("synth").err
+    (folder / "gangform.yaml").write_text(text)
+    assert "Deployment/llm/small: new: 2 groups, 2 GPUs" in run("synth").err
+
+
+def test_output_that_cannot_be_read_has_no_price(run: Run, folder: Path) -> None:
+    run("synth")
+    file = folder / "dist/prod/r1.k8s.yaml"
+    text = file.read_text()
+    file.write_text(f"<<<<<<< ours\n{text}=======\n{text}>>>>>>> theirs\n")
+    ran = run("synth")
+    assert ran.status == 0
+    assert "prod/r1.k8s.yaml: it cannot be read" in ran.err
+    assert file.read_text() == text
+
+
+# ── diff over Git ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_diff_compares_with_where_the_branch_began(run: Run, repository: Path) -> None:
+    base = git(repository, "rev-parse", "main")
+    title = f"dist against {base[:12]}, where HEAD left main"
+    assert run("diff").out == f"{title}\n  nothing changes\n"
+    change(repository, IMAGE, NEWER)
+    run("synth")
+    commit(repository)
+    # What others did on main meanwhile is not of this branch.
+    git(repository, "checkout", "-q", "main")
+    change(repository, "groups: 2\n    context: 32768", "groups: 3\n    context: 32768")
+    run("synth")
+    commit(repository)
+    git(repository, "checkout", "-q", "change")
+    status, out, err = run("diff")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"prod: {title}\n")
+    assert "rolls 2 groups (+0 GPUs while it lasts, at least 1 serving, ~33 min)" in out
+    assert "vllm/vllm-openai:v0.32.0" in out and "vllm/vllm-openai:v0.33.0" in out
+    assert "ClusterQueue" not in out
+
+
+def test_diff_takes_a_revision_and_sees_what_is_not_committed(run: Run, repository: Path) -> None:
+    change(repository, "groups: 2\n    context: 32768", "groups: 3\n    context: 32768")
+    run("synth")
+    out = run("diff", "HEAD").out
+    assert "1 group more (+16 GPUs)" in out
+    (repository / "dist/prod/r1.k8s.yaml").unlink()
+    assert "LeaderWorkerSet/llm/r1  removed: 2 groups, 32 GPUs" in run("diff", "HEAD").out
+    assert run("diff", "HEAD").status == 0
+
+
+def test_diff_for_machines_and_for_pull_requests(run: Run, repository: Path) -> None:
+    change(repository, IMAGE, NEWER)
+    run("synth")
+    data = json.loads(run("diff", "-o", "json").out)
+    (cluster,) = data["clusters"]
+    assert data["version"] == 1 and cluster["name"] == "prod"
+    assert [one["outcome"] for one in cluster["changes"]] == ["rolls"]
+    assert cluster["changes"][0]["rollout"]["seconds"] > 0
+    comment = run("diff", "-o", "markdown").out
+    assert comment.startswith("**The price of this change** (dist against ")
+    assert "| LeaderWorkerSet/llm/r1 | rolls | rolls 2 groups" in comment
+    assert "<details><summary>" in comment and comment.count("<details>") == 1
+
+
+def test_diff_needs_no_fleet_file(run: Run, repository: Path) -> None:
+    change(repository, IMAGE, NEWER)
+    run("synth")
+    (repository / "gangform.yaml").unlink()
+    out = run("diff").out
+    assert "rolls 2 groups (+0 GPUs while it lasts, at least 1 serving):" in out
+    assert "rolls 2 groups" in run("diff", "--output-dir", "dist/prod").out
+
+
+def test_diff_says_what_a_broken_fleet_file_costs(run: Run, repository: Path) -> None:
+    change(repository, IMAGE, NEWER)
+    run("synth")
+    change(repository, "model: deepseek-r1", "model: nothing")
+    ran = run("diff")
+    assert ran.status == 0
+    assert "releases and durations are not known" in ran.err
+    assert "at least 1 serving):" in ran.out
+
+
+def test_diff_reads_any_manifests(run: Run, repository: Path) -> None:
+    (repository / "gangform.yaml").unlink()
+    folder = repository / "manifests"
+    folder.mkdir()
+    manifest = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: %s}]}\n"
+    (folder / "a.yml").write_text(manifest % 80)
+    (folder / "broken.yaml").write_text("a: [")
+    (folder / ".hidden.yaml").write_text(manifest % 1)
+    (folder / "link.yaml").symlink_to("a.yml")
+    commit(repository)
+    (folder / "a.yml").write_text(manifest % 81)
+    assert run("diff", "HEAD", "--output-dir", "manifests").err == ""
+    (folder / "broken.yaml").write_text("b: [")
+    ran = run("diff", "HEAD", "--output-dir", "manifests")
+    assert ran.status == 0
+    assert "Service/a  in place: spec.ports[0].port" in ran.out
+    assert "broken.yaml: it cannot be read" in ran.err
+    assert "hidden" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("revision", ["nothing", "-x", "--upload-pack=a", "HEAD:gangform.yaml", ""])
+def test_diff_refuses_what_is_no_revision(run: Run, repository: Path, revision: str) -> None:
+    status, _, err = run("diff", "--", revision)
+    assert status == 2
+    assert f"there is no commit `{revision}` here" in err
+
+
+def test_diff_without_a_default_branch_asks_for_a_revision(run: Run, repository: Path) -> None:
+    git(repository, "branch", "-D", "-q", "main")
+    status, _, err = run("diff")
+    assert status == 2
+    assert "name a revision: `gangform diff REV`" in err
+    assert run("diff", "HEAD").status == 0
+
+
+def test_diff_outside_a_repository_and_before_a_commit(run: Run, folder: Path) -> None:
+    run("synth")
+    status, _, err = run("diff")
+    assert status == 2 and "is in no Git repository" in err
+    git(folder, "init", "-q", "-b", "main")
+    status, _, err = run("diff")
+    assert status == 2 and "nothing is committed here yet" in err
+
+
+def test_a_shallow_clone_says_how_deep_it_must_be(
+    run: Run, repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: Any
+) -> None:
+    for number in range(3):
+        (repository / "a").write_text(str(number))
+        commit(repository)
+    clone = tmp_path_factory.mktemp("clone") / "c"
+    git(repository, "clone", "-q", "--depth", "1", f"file://{repository}", str(clone))
+    monkeypatch.chdir(clone)
+    git(clone, "remote", "set-head", "origin", "-d")
+    git(clone, "branch", "-D", "-r", "-q", "origin/change")
+    status, _, err = run("diff")
+    assert status == 3
+    assert "fetch-depth: 0" in err
+    git(clone, "fetch", "-q", "--depth", "1", "origin", "main:refs/remotes/origin/main")
+    status, _, err = run("diff")
+    assert status == 3
+    assert "does not reach back to where HEAD left origin/main" in err
+    assert run("diff", "origin/main").status == 0
+
+
+def test_without_git_the_machine_is_not_able(
+    run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    status, _, err = run("diff")
+    assert status == 3
+    assert "git cannot be run" in err
+
+
+def test_diff_runs_nothing_of_the_repository(run: Run, repository: Path) -> None:
+    trap = repository / "trap"
+    trap.write_text("#!/bin/sh\ntouch sprung\ncat\n")
+    trap.chmod(0o755)
+    for key in (
+        "core.fsmonitor",
+        "diff.external",
+        "filter.x.smudge",
+        "filter.x.clean",
+        "core.pager",
+    ):
+        git(repository, "config", key, str(trap))
+    (repository / ".gitattributes").write_text("*.yaml filter=x diff=x\n")
+    change(repository, IMAGE, NEWER)
+    run("synth")
+    (repository / "sprung").unlink(missing_ok=True)
+    assert "rolls 2 groups" in run("diff").out
+    assert not (repository / "sprung").exists()
+
+
+def test_an_output_folder_outside_the_repository_is_refused(
+    run: Run, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    status, _, err = run("diff", "--output-dir", str(other))
+    assert status == 2
+    assert "no Git repository" in err
+
+
+# ── diff --defaults ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_edition_that_is_not_there_names_those_that_are(run: Run) -> None:
+    status, _, err = run("diff", "--defaults", "99")
+    assert status == 2
+    assert "there is no edition 99 of the defaults; this release knows 1" in err
+
+
+def test_the_same_edition_costs_nothing(run: Run) -> None:
+    ran = run("diff", "--defaults", "1")
+    assert ran.status == 0
+    assert ran.out == "defaults 1 against defaults 1\n  nothing changes\n"
+
+
+def test_another_edition_is_priced(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gangform.inputs import defaults
+    from gangform.units import Seconds
+
+    newer = defaults.defaults(1)._replace(edition=2, pre_stop=Seconds(20))
+    monkeypatch.setitem(defaults.EDITIONS, 2, newer)
+    out = run("diff", "--defaults", "2").out
+    assert "prod: defaults 2 against defaults 1" in out
+    assert "LeaderWorkerSet/llm/r1  rolls 2 groups" in out
+    assert "Deployment/llm/small    rolls 2 groups" in out
+
+
+def test_one_question_at_a_time(run: Run) -> None:
+    status, _, err = run("diff", "HEAD", "--defaults", "1")
+    assert status == 2
+    assert "ask one of them" in err

@@ -1,0 +1,245 @@
+"""`gangform diff --live`: what runs is taken over without a restart, or the way to that is shown and holds."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+Run = Callable[..., Any]
+Object = dict[str, Any]
+SET = "LeaderWorkerSet"
+
+
+def running(folder: Path) -> list[Object]:
+    """The output as a cluster holds it: with what the server and the controllers wrote into it."""
+    objects = [
+        one
+        for file in sorted((folder / "dist/prod").glob("*.yaml"))
+        for one in yaml.safe_load_all(file.read_text())
+    ]
+    for one in objects:
+        one["metadata"] |= {
+            "uid": "1",
+            "resourceVersion": "2",
+            "generation": 3,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "managedFields": [{"manager": "kubectl"}],
+            "finalizers": ["a/b"],
+        }
+        one["metadata"].setdefault("annotations", {})[
+            "kubectl.kubernetes.io/last-applied-configuration"
+        ] = "{}"
+        one["status"] = {"replicas": 2}
+        if one["kind"] == "Service":
+            one["spec"] |= {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}
+            one["spec"] |= {"ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack"}
+        for template in templates([one]):
+            metadata = template["metadata"]
+            metadata["creationTimestamp"] = None
+            metadata["labels"]["kueue.x-k8s.io/queue-name"] = "serving"
+            if one["kind"] == "Deployment":
+                metadata["labels"]["kueue.x-k8s.io/managed"] = "true"
+            else:
+                metadata.setdefault("annotations", {})["kueue.x-k8s.io/pod-group-serving"] = "true"
+    return objects
+
+
+def templates(objects: list[Object], kind: str | None = None) -> list[Object]:
+    found = []
+    for one in objects:
+        if one["kind"] == SET and kind in (None, SET):
+            groups = one["spec"]["leaderWorkerTemplate"]
+            found += [groups["leaderTemplate"], groups["workerTemplate"]]
+        elif one["kind"] == "Deployment" and kind in (None, "Deployment"):
+            found.append(one["spec"]["template"])
+    return found
+
+
+def of(objects: list[Object], kind: str) -> Object:
+    return next(one for one in objects if one["kind"] == kind)
+
+
+def save(folder: Path, objects: list[Object]) -> str:
+    (folder / "live.yaml").write_text(
+        yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": objects})
+    )
+    return "live.yaml"
+
+
+@pytest.fixture
+def living(run: Run, folder: Path) -> list[Object]:
+    run("synth")
+    return running(folder)
+
+
+def test_what_synth_wrote_is_adopted(run: Run, folder: Path, living: list[Object]) -> None:
+    ran = run("diff", "--live", save(folder, living))
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        "live.yaml against what synth writes for prod",
+        "  object                  when it is applied",
+        "  LeaderWorkerSet/llm/r1  adopted without a restart",
+        "  Deployment/llm/small    adopted without a restart",
+    ]
+
+
+def test_json_from_stdin_is_read_too(
+    run: Run, living: list[Object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stdin:
+        buffer = io.BytesIO(json.dumps({"kind": "List", "items": living}).encode())
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    data = json.loads(run("diff", "--live", "-", "-o", "json").out)
+    assert data["adopted"] == ["LeaderWorkerSet/llm/r1", "Deployment/llm/small"]
+    assert data["changes"] == [] and data["keep"] == []
+
+
+def test_another_number_of_groups_is_adopted_and_said(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    of(living, SET)["spec"]["replicas"] = 5
+    out = run("diff", "--live", save(folder, living)).out
+    assert "adopted without a restart; no restart: spec.replicas; 3 groups less (-48 GPUs)" in out
+
+
+def altered(objects: list[Object]) -> None:
+    """A set as somebody wrote it by hand."""
+    for template in templates(objects, SET):
+        spec, engine = template["spec"], template["spec"]["containers"][0]
+        template["metadata"]["labels"]["team"] = "a"
+        spec["terminationGracePeriodSeconds"] = 600
+        spec["tolerations"].append({"key": "x", "operator": "Exists"})
+        sidecar = {"name": "logs", "image": "fluent-bit:1"}
+        spec["containers"].append({**sidecar, "resources": {"requests": {"cpu": 0.5}}})
+        spec["volumes"].append({"name": "lib", "hostPath": {"path": "/lib"}})
+        del spec["enableServiceLinks"]
+        engine["env"].append({"name": "NCCL_DEBUG", "value": "INFO"})
+        engine["volumeMounts"].append({"name": "lib", "mountPath": "/lib"})
+        engine["image"] = "registry.example.com/vllm:mine"
+
+
+def test_every_field_comes_with_the_way_to_keep_it(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    altered(living)
+    file = save(folder, living)
+    out = run("diff", "--live", file).out
+    assert "LeaderWorkerSet/llm/r1  refused while Kueue manages it: " in out
+    assert "input: engine.image" in out
+    assert "to keep the rest, in serving r1:\n\npatches:\n" in out
+
+    data = json.loads(run("diff", "--live", file, "-o", "json").out)
+    (kept,) = data["keep"]
+    assert {one["input"] for one in kept["inputs"]} == {"engine.image"}
+    assert "lost" not in kept
+
+    # What it says is done: then nothing is left.
+    fleet = folder / "gangform.yaml"
+    text = fleet.read_text()
+    pasted = out[out.index("patches:\n") :]
+    own = "".join(f"    {line}\n" for line in pasted.splitlines())
+    at = text.index("  - name: small")
+    engine = 'engine: {name: vllm, version: "0.32.0"'
+    head = text[:at].replace(engine, f"{engine}, image: registry.example.com/vllm:mine")
+    fleet.write_text(head + own + text[at:])
+    after = run("diff", "--live", file)
+    assert after.status == 0, after.err
+    assert "LeaderWorkerSet/llm/r1  adopted without a restart" in after.out
+
+
+def test_a_container_of_another_name_cannot_be_kept(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    for template in templates(living):
+        template["spec"]["containers"][0]["name"] = "vllm"
+    out = run("diff", "--live", save(folder, living)).out
+    assert "LeaderWorkerSet/llm/r1  rolls 2 groups" in out
+    assert "input: none: the name of the container is ours" in out
+
+
+def test_a_set_of_another_name_says_what_to_set(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    of(living, SET)["metadata"] |= {"name": "deepseek", "namespace": "serve"}
+    out = run("diff", "--live", save(folder, [of(living, SET), of(living, "Deployment")])).out
+    assert (
+        "LeaderWorkerSet/llm/r1 does not run; LeaderWorkerSet/serve/deepseek does: set `name: deepseek` and "
+        "`namespace: serve` in serving r1 to adopt it"
+    ) in out
+
+
+def test_a_second_budget_over_the_same_pods_is_noticed(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    own = of(living, "PodDisruptionBudget")
+    other = {**own, "metadata": {"name": "old", "namespace": "llm"}}
+    ran = run("diff", "--live", save(folder, [*living, other]))
+    assert ran.status == 0
+    assert "error[budgets-overlap]" in ran.err
+
+
+def test_what_a_controller_made_is_left_out(run: Run, folder: Path, living: list[Object]) -> None:
+    child = {**of(living, "Deployment"), "metadata": {"name": "a", "namespace": "llm"}}
+    child["metadata"] = {**child["metadata"], "ownerReferences": [{"kind": "X"}]}
+    assert "names" not in run("diff", "--live", save(folder, [*living, child])).out
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "said"),
+    [
+        ("", 2, "holds no object"),
+        ("a: [", 1, "error["),
+        ("just words", 1, "error["),
+        ("kind: List\nitems: []\n", 2, "holds no object"),
+        ("kind: Service\nmetadata: {name: a, namespace: [x]}\nspec: 3\n", 0, ""),
+    ],
+)
+def test_odd_input_is_answered(
+    run: Run, folder: Path, content: str, status: int, said: str
+) -> None:
+    (folder / "live.yaml").write_text(content)
+    ran = run("diff", "--live", "live.yaml")
+    assert ran.status == status, ran.err
+    assert said in ran.err
+
+
+def test_objects_of_no_shape_are_answered(run: Run, folder: Path, living: list[Object]) -> None:
+    for one in living:
+        values: list[Any] = [None, [], "x", 3, {"spec": []}, {"template": {"spec": 1}}]
+        for value in values:
+            broken = {**one, "spec": value}
+            assert run("diff", "--live", save(folder, [broken])).status == 0
+    for one in living:
+        odd = {**one, "metadata": {**one["metadata"], "labels": [], "annotations": 3}}
+        assert run("diff", "--live", save(folder, [odd])).status == 0
+        break
+
+
+def test_a_file_that_is_not_there_is_a_wrong_call(run: Run) -> None:
+    status, _, err = run("diff", "--live", "nothing.yaml")
+    assert status == 2
+    assert "kubectl get lws,svc,pdb" in err
+
+
+def test_several_clusters_are_told_apart_by_what_runs(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    file = folder / "gangform.yaml"
+    text = file.read_text()
+    at, end = text.index("cluster:"), text.index("servings:")
+    block = text[at:end].removeprefix("cluster:\n")
+    entry = "  - " + block.strip().replace("\n  ", "\n    ")
+    clusters = f"clusters:\n{entry}\n{entry.replace('name: prod', 'name: other')}\n"
+    file.write_text(text[:at] + clusters + text[end:])
+    saved = save(folder, living)
+    status, _, err = run("diff", "--live", saved)
+    assert status == 2 and "--cluster prod or other" in err
+    ran = run("diff", "--live", saved, "--cluster", "prod")
+    assert "LeaderWorkerSet/llm/r1  adopted without a restart" in ran.out

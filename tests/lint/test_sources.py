@@ -1,0 +1,129 @@
+"""What is read of what was named, and what is passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gangform.lint.report import Report
+from gangform.lint.sources import Missing
+
+Run = Callable[..., Report]
+Write = Callable[[str, "str | bytes"], str]
+
+
+def codes(report: Report) -> list[tuple[str, str]]:
+    return [(each.finding.code.id, str(each.span)) for each in report.findings]
+
+
+def test_a_folder_is_searched_for_manifests(run: Run, write: Write, service: str) -> None:
+    text = service.format(app="r1")
+    for name in ("a.yaml", "deep/er/b.yml", "c.json", "d.txt", ".hidden/e.yaml", "f.YAML"):
+        write(f"k8s/{name}", text.replace("name: api", f"name: {name[0]}"))
+    write("k8s/values.yaml", "replicas: 2\nimage: {tag: x}\n")
+    write("k8s/package.json", "{}")
+    report = run("k8s")
+    assert (report.objects, report.files, report.others) == (4, 4, 2)
+    assert report.findings == ()
+
+
+def test_a_file_that_was_named_is_read_whatever_it_is_called(
+    run: Run, write: Write, service: str
+) -> None:
+    assert run(write("manifest.txt", service)).objects == 1
+    assert codes(run(write("notes.md", "# Notes\n\n- a: b: c\n"))) == [
+        ("yaml-syntax", "notes.md:3")
+    ]
+
+
+def test_stdin_is_a_stream_of_objects(run: Run, service: str) -> None:
+    stream = f"---\n# Source: chart/templates/a.yaml\n{service}---\n---\n# nothing\n".encode()
+    report = run("-", stdin=stream)
+    assert (report.objects, report.others) == (1, 0)
+
+
+def test_a_name_that_leads_nowhere_is_missing(run: Run, write: Write) -> None:
+    write("a.yaml", "")
+    with pytest.raises(Missing, match=r"there is no file b\.yaml"):
+        run("a.yaml", "b.yaml")
+
+
+def test_what_is_no_object_is_passed_over(run: Run, write: Write, service: str) -> None:
+    write(
+        "k/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+    )
+    write("k/chart.yaml", "apiVersion: v2\nname: chart\n")
+    write("k/playbook.yaml", "- hosts: all\n  tasks: [{k8s: {apiVersion: v1}}]\n")
+    write("k/broken.yaml", "apiVersion here\n  a: : b\n\tc\n")
+    write("k/service.yaml", service)
+    report = run("k")
+    assert (report.objects, report.others, report.findings) == (1, 4, ())
+
+
+def test_broken_manifests_in_a_folder_are_said(run: Run, write: Write, service: str) -> None:
+    write("k/a.yaml", service + "  broken: [\n")
+    write("k/b.yaml", f"{service}---\nkind: [\n---\n{service.replace('name: api', 'name: b')}")
+    report = run("k")
+    assert codes(report) == [("yaml-syntax", "k/a.yaml:11"), ("yaml-syntax", "k/b.yaml:12")]
+    assert report.objects == 2
+
+
+def test_a_template_is_one_note(run: Run, write: Write) -> None:
+    text = "apiVersion: v1\nkind: Service\nmetadata:\n  name: {{ .Values.name }}\n{{- if .x }}\n"
+    report = run(write("service.yaml", text * 3))
+    assert codes(report) == [("template-not-rendered", "service.yaml:1")]
+    assert not any(each.finding.breaks for each in report.findings)
+
+
+def test_the_templates_of_a_chart_are_one_note(run: Run, write: Write, service: str) -> None:
+    write("charts/a/Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n")
+    write("charts/a/values.yaml", "apiVersion: v1\n")
+    for number in range(5):
+        write(f"charts/a/templates/{number}.yaml", service.replace("api", '"{{ .Release.Name }}"'))
+    write("charts/a/crds/c.yaml", service.format(app="x"))
+    report = run("charts")
+    assert codes(report) == [("template-not-rendered", "charts/a/Chart.yaml:1")]
+    assert "helm template charts/a | gangform lint -" in report.findings[0].finding.fix
+    assert report.objects == 1
+
+
+def test_braces_in_a_healthy_manifest_are_no_template(run: Run, write: Write) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: '{{ $labels.pod }}'\n"
+    assert codes(run(write("a.yaml", text))) == []
+
+
+def test_patches_of_a_kustomization_are_no_objects(run: Run, write: Write, workload: str) -> None:
+    write(
+        "base/kustomization.yaml",
+        "resources: [set.yaml]\npatches:\n  - path: p/size.yaml\n  - patch: '[]'\n"
+        "patchesStrategicMerge: [more.yaml, 'a: b']\n",
+    )
+    write("base/set.yaml", workload.format(name="r1"))
+    part = "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: r1}\n"
+    write("base/p/size.yaml", part)
+    write("base/more.yaml", part)
+    report = run("base")
+    assert (report.objects, report.others) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"apiVersion: v1\nkind: \xe9\n", 2),
+        ("apiVersion: v1\nkind: Service\n".encode("utf-16"), 1),
+        (bytes(range(256)) + b"apiVersion", 2),
+    ],
+)
+def test_what_is_not_utf_8_is_said(run: Run, write: Write, content: bytes, line: int) -> None:
+    report = run(write("a.yaml", content))
+    assert codes(report) == [("file-not-text", f"a.yaml:{line}")]
+
+
+def test_links_in_a_ring_end(run: Run, write: Write, tmp_path: Path, service: str) -> None:
+    write("k/a.yaml", service)
+    (tmp_path / "k" / "again").symlink_to(tmp_path / "k")
+    (tmp_path / "k" / "same.yaml").symlink_to(tmp_path / "k" / "a.yaml")
+    (tmp_path / "k" / "gone.yaml").symlink_to(tmp_path / "nowhere.yaml")
+    assert run("k", "k/a.yaml").objects == 1

@@ -1,0 +1,47 @@
+"""Variables that somebody fills in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Make = Callable[..., dict[str, Any]]
+Check = Callable[..., None]
+
+
+def test_no_shell_no_shell_variable(make: Make, refused: Check, accepted: Check) -> None:
+    for word in ("--x=$HOST", "${HOST}"):
+        wrong = make("set", {"L>C>args": [word]})
+        refused("shell-variable-literal", "containers[0].args[0] ~ $(HOST)", wrong)
+    accepted("shell-variable-literal", make("set"), make("set", {"L>C>args": ["--cost=5$", "$$A"]}))
+    shell = {"L>C>command": ["bash", "-c"], "L>C>args": ["exec vllm serve $MODEL"]}
+    accepted("shell-variable-literal", make("set", shell))
+
+
+def test_no_shell_variable_in_a_value(make: Make, refused: Check, accepted: Check) -> None:
+    wrong = make("set", {"W>C>env": [{"name": "HF_TOKEN", "value": "$HF_TOKEN"}]})
+    refused("shell-variable-in-value", "containers[0].env[0].value", wrong)
+    right = make(
+        "set", {"W>C>env": [{"name": "A", "value": "$(B)"}, {"name": "P", "value": "a$b"}]}
+    )
+    accepted("shell-variable-in-value", right)
+
+
+def test_every_reference_is_defined_before(make: Make, refused: Check, accepted: Check) -> None:
+    typo = make("set", {"W>C>args": ["--master-addr=$(LWS_LEADER_ADRESS)"]})
+    at = "workerTemplate.spec.containers[0].args[0] ~ write $(LWS_LEADER_ADDRESS)"
+    refused("variable-undefined", at, typo)
+    alone = {"spec>template>spec>containers>0>args": ["$(LWS_GROUP_SIZE)"]}
+    refused("variable-undefined", "containers[0].args[0]", make("deployment", alone))
+    early = [{"name": "A", "value": "$(B)"}, {"name": "B", "value": "1"}]
+    refused("variable-undefined", "containers[0].env[0].value", make("set", {"L>C>env": early}))
+    accepted("variable-undefined", make("set", {"L>C>env": early[::-1], "L>C>args": ["$(A)"]}))
+    accepted(
+        "variable-undefined",
+        make("set"),
+        make("set", {"L>C>args": ["$$(X)", "$(R1_SERVICE_HOST)"]}),
+    )
+    other = {"L>C>envFrom": [{"configMapRef": {"name": "x"}}], "L>C>args": ["$(X)"]}
+    accepted("variable-undefined", make("set", other))
+    shell = {"L>C>command": ["sh", "-c"], "L>C>args": ["exec serve $(hostname)"]}
+    accepted("variable-undefined", make("set", shell))
