@@ -1,7 +1,7 @@
 """The changes that the tables of effects speak of, made to objects that live on a control plane.
 
-    TRIALS = trials(lambda case, rows: case.kind == "Deployment")
-    with begun(plane, TRIALS) as tried:
+    TRIALS = trials("here", lambda case, rows: case.kind == "Deployment")
+    with begun(plane, "here", TRIALS) as tried:
         tried.change()
         assert tried.seen() == expected(TRIALS)
 
@@ -26,13 +26,12 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.servings import LWS, QUICK, REVISION, SET_NAME, is_ready
 from tests.cluster.watch import NotSeen, Watch, watching
 
-from gangform.apis.effects import Effect, Outcome
+from gangform.apis.effects import API_SERVER, Effect, Outcome
 from gangform.apis.keys import APPS, HOSTNAME
 
 TRIAL = "example.com/trial"
 """Label of every pod: the trial that it belongs to."""
 PODS = "/api/v1/pods"
-SPACE = "trials"
 QUIET = 4.0
 """Seconds in which no pod comes or goes, after which the last change is over."""
 STAYS, ROLLS, REFUSED = "pods stay", "pods are replaced", "refused"
@@ -43,8 +42,8 @@ LOOKS = {
     Outcome.REFUSED: REFUSED,
 }
 """How what the tables say looks. What must be made anew is shown by tests of its own."""
-BY_STATUS = {"the API server": 422}
-"""The status of a refusal, by who refuses; 403 where a webhook does."""
+BY_SERVER, BY_WEBHOOK = "422", "403"
+"""The status of a refusal, by who refuses."""
 
 
 class Trial(NamedTuple):
@@ -67,10 +66,13 @@ class Trial(NamedTuple):
 Choice = Callable[[Case, Sequence[Effect]], bool]
 
 
-def trials(choose: Choice, *, groups: Callable[[Case], int] = lambda _: 1) -> list[Trial]:
+def trials(
+    space: str, choose: Choice, *, groups: Callable[[Case], int] = lambda _: 1
+) -> list[Trial]:
     """Trials of the cases that are chosen by themselves and by the rows that say what they do here.
 
     Args:
+        space: The namespace of the objects. One that was deleted is not used again: its end may still be under way.
         choose: Whether a case is tried.
         groups: How many groups a set has for it; one that changes the number itself is left as it is.
     """
@@ -88,14 +90,14 @@ def trials(choose: Choice, *, groups: Callable[[Case], int] = lambda _: 1) -> li
         name = f"t{number}" if alone else f"{case.kind.lower()}{'-queued' * case.queued}"
         for one in (before, after):
             _sized(one, groups(case))
-            place(one, name)
+            place(one, name, space)
         found.append(Trial(name, case, before, after, worst, rows))
     return found
 
 
-def place(manifest: Object, name: str) -> None:
-    """Give a living object a name, and pods that are quick and bear it."""
-    manifest["metadata"] |= {"name": name, "namespace": SPACE}
+def place(manifest: Object, name: str, space: str) -> None:
+    """Give a living object a name and a namespace, and pods that are quick and bear the name."""
+    manifest["metadata"] |= {"name": name, "namespace": space}
     for template in templates(manifest):
         metadata = template.setdefault("metadata", {})
         metadata.setdefault("labels", {})[TRIAL] = name
@@ -150,6 +152,7 @@ class Tried:
     """Trials on a control plane."""
 
     plane: ControlPlane
+    space: str
     trials: Sequence[Trial]
     watch: Watch
     answers: dict[str, str] = field(default_factory=dict)
@@ -157,7 +160,7 @@ class Tried:
     _pods: dict[str, set[str]] = field(default_factory=dict)
     _revisions: dict[str, set[str]] = field(default_factory=dict)
 
-    def change(self, *, within: float = 60) -> None:
+    def change(self, *, within: float = 200) -> None:
         """Make every change, and wait until what rolls has rolled and nothing comes or goes any more."""
         self._pods, self._revisions = self._uids(), self._every_revision()
         for one in self.trials:
@@ -191,7 +194,7 @@ class Tried:
         look = STAYS if before <= now else "some pods are replaced" if before & now else ROLLS
         if one.told is Outcome.REFUSED or str(one) in self.answers:
             text = self.answers.get(str(one), "taken")
-            status = str(BY_STATUS.get(one.rows[0].by, 403))
+            status = BY_SERVER if one.rows[0].by == API_SERVER else BY_WEBHOOK
             refused = text.startswith(status) and look == STAYS and same
             return REFUSED if refused else f"{text}, and {look}"
         return (
@@ -215,12 +218,12 @@ class Tried:
         """What each trial's workload has for its present template."""
         found: dict[str, set[str]] = {}
         api = self.plane.api
-        for one in api.list(api.path(APPS, "StatefulSet", namespace=SPACE)):
+        for one in api.list(api.path(APPS, "StatefulSet", namespace=self.space)):
             labels = one["metadata"]["labels"]
             if one["metadata"]["name"] == labels.get(SET_NAME):
                 found.setdefault(trial_of(one["spec"]["template"]), set()).add(labels[REVISION])
         for kind, version in (("ReplicaSet", APPS), ("LeaderWorkerSet", LWS)):
-            for one in api.list(api.path(version, kind, namespace=SPACE)):
+            for one in api.list(api.path(version, kind, namespace=self.space)):
                 for owner in one["metadata"].get("ownerReferences", []):
                     found.setdefault(owner["name"], set()).add(one["metadata"]["name"])
         return found
@@ -255,16 +258,17 @@ def settled(watch: Watch, *, seconds: float = QUIET, within: float = 40) -> None
 @contextmanager
 def begun(
     plane: ControlPlane,
+    space: str,
     asked: Sequence[Trial],
     *,
     beside: Sequence[Object] = (),
-    within: float = 120,
+    within: float = 240,
 ) -> Iterator[Tried]:
     """Make the objects of the trials, after what they stand on, and wait until all of their pods are ready."""
     wanted = {one.name: pods_of(one.before) for one in asked}
     wanted |= {one["metadata"]["name"]: pods_of(one) for one in beside}
     with watching(plane.api, PODS) as watch:
-        plane.namespace(SPACE)
+        plane.namespace(space)
         for manifest in [*beside, *{one.name: one.before for one in asked}.values()]:
             plane.api.apply(manifest, manager="kubectl")
 
@@ -275,8 +279,13 @@ def begun(
         try:
             watch.until(lambda now: not short(now), within=within, what="all pods are ready")
         except NotSeen as error:
-            raise NotSeen(f"{error}; ready of some: {short(watch)}") from None
-        yield Tried(plane, asked, watch)
+            told = {
+                each["message"]
+                for each in plane.api.list(f"/api/v1/namespaces/{space}/events")
+                if each["type"] != "Normal"
+            }
+            raise NotSeen(f"{error}; ready of some: {short(watch)}; {sorted(told)[:5]}") from None
+        yield Tried(plane, space, asked, watch)
 
 
 def put_nodes(plane: ControlPlane, count: int = 8) -> None:

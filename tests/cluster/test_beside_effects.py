@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.cluster.api import Object
-from tests.cluster.changes import SPACE, Trial, Tried, begun, changed, expected, put_nodes, trials
+from tests.cluster.changes import Trial, Tried, begun, changed, expected, put_nodes, trials
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw
 from tests.cluster.servings import group_of
@@ -30,6 +30,7 @@ KINDS = (
     "PodMonitor",
     "PrometheusRule",
 )
+SPACE = "beside-effects"
 TEMPLATES = ("leaderTemplate", "workerTemplate")
 
 
@@ -43,7 +44,7 @@ def scaling(one: Trial) -> Trial:
     return one._replace(before=before, after=after)
 
 
-TRIALS = [scaling(one) for one in trials(lambda case, _: case.kind in KINDS)]
+TRIALS = [scaling(one) for one in trials(SPACE, lambda case, _: case.kind in KINDS)]
 FIRST = {"maximum": 3}
 """Groups of the set of an autoscaler, where it is not one."""
 WANTED = {"minimum": 2, "maximum": 2, "higher": 1, "a label": 1}
@@ -53,7 +54,7 @@ WANTED = {"minimum": 2, "maximum": 2, "higher": 1, "a label": 1}
 def grouped(name: str, app: str, groups: int) -> Object:
     """A set whose pods are called by an application."""
     labels = {f"spec/leaderWorkerTemplate/{side}/metadata/labels/app": app for side in TEMPLATES}
-    return named("LeaderWorkerSet", name, {"spec/replicas": groups, **labels})
+    return named(SPACE, "LeaderWorkerSet", name, {"spec/replicas": groups, **labels})
 
 
 class Endpoint(NamedTuple):
@@ -97,7 +98,7 @@ def scene(plain_plane: ControlPlane) -> Iterator[Scene]:
     scaled = [grouped(one.name, "scaled", FIRST.get(one.case.name, 1)) for one in of(SCALER)]
     beside = [grouped("r1", "r1", 2), grouped("r2", "r2", 1), *scaled]
     try:
-        with begun(plane, TRIALS, beside=beside) as tried:
+        with begun(plane, SPACE, TRIALS, beside=beside) as tried:
             unready = {"metadata": {"annotations": {"kubelet.test/unready": "true"}}}
             plane.api.merge(f"/api/v1/namespaces/{SPACE}/pods/r1-1-1", unready)
             services = {one.name for one in of("Service")}
@@ -187,7 +188,7 @@ def test_an_autoscaler_holds_its_new_bounds(scene: Scene, saw: Saw) -> None:
 
     def groups() -> dict[str, int]:
         return {
-            one.case.name: api.read(named("LeaderWorkerSet", one.name))["spec"]["replicas"]
+            one.case.name: api.read(named(SPACE, "LeaderWorkerSet", one.name))["spec"]["replicas"]
             for one in of(SCALER)
         }
 

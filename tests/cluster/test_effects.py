@@ -15,6 +15,7 @@ from tests.cluster.evidence import Saw
 from tests.cluster.test_paced_effects import KINDS, PACED
 
 from gangform.apis.effects import Effect, Outcome
+from gangform.apis.kueue_effects import WHILE_MANAGED
 
 LATER = ("what no revision knows", "placement", "slices")
 """Fields of later releases: the server knows none of them."""
@@ -25,18 +26,19 @@ def here(case: Case, rows: Sequence[Effect]) -> bool:
         case.kind in KINDS
         and not case.queued
         and case.name not in (*LATER, *PACED)
-        and not any(row.by == "Kueue" for row in rows)
+        and not any(row.by == WHILE_MANAGED for row in rows)
     )
 
 
-TRIALS = trials(here)
+SPACE = "effects"
+TRIALS = trials(SPACE, here)
 
 
 @pytest.fixture(scope="module")
 def tried(plain_plane: ControlPlane) -> Iterator[Tried]:
     put_nodes(plain_plane)
     try:
-        with begun(plain_plane, TRIALS) as tried:
+        with begun(plain_plane, SPACE, TRIALS) as tried:
             tried.change()
             yield tried
     finally:

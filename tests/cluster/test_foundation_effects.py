@@ -13,7 +13,6 @@ from tests.apis.living import LEVEL
 from tests.cluster.api import Object
 from tests.cluster.changes import (
     ROLLS,
-    SPACE,
     Trial,
     Tried,
     begun,
@@ -47,7 +46,8 @@ def here(case: Case, rows: Sequence[Effect]) -> bool:
     return case.kind in KINDS and case.name not in LATER
 
 
-TRIALS = trials(here)
+SPACE = "foundation-effects"
+TRIALS = trials(SPACE, here)
 
 
 def on_it(one: Trial) -> Iterator[Object]:
@@ -55,17 +55,17 @@ def on_it(one: Trial) -> Iterator[Object]:
     kind, name = one.case.kind, one.name
     flavor = "spec/resourceGroups/0/flavors/0/name"
     if kind == "Topology":
-        yield named("ResourceFlavor", name, {"spec/topologyName": name})
+        yield named(SPACE, "ResourceFlavor", name, {"spec/topologyName": name})
     if kind in ("Topology", "ResourceFlavor"):
-        yield named("ClusterQueue", name, {flavor: name})
+        yield named(SPACE, "ClusterQueue", name, {flavor: name})
     if kind == "Cohort":
-        yield named("ClusterQueue", name, {"spec/cohortName": name})
+        yield named(SPACE, "ClusterQueue", name, {"spec/cohortName": name})
     if kind != "LocalQueue":
         queue = "serving" if kind == "WorkloadPriorityClass" else name
-        yield named("LocalQueue", name, {"spec/clusterQueue": queue})
+        yield named(SPACE, "LocalQueue", name, {"spec/clusterQueue": queue})
     priority = name if kind == "WorkloadPriorityClass" else "high"
     labels = {kueue.QUEUE_NAME: name, kueue.PRIORITY_CLASS: priority}
-    group = named("LeaderWorkerSet", name, {"metadata/labels": labels, "spec/replicas": 1})
+    group = named(SPACE, "LeaderWorkerSet", name, {"metadata/labels": labels, "spec/replicas": 1})
     if kind == "ResourceFlavor" and "topologyName" not in one.before["spec"]:
         for template in templates(group):
             del template["metadata"]["annotations"][LEVEL]
@@ -76,9 +76,9 @@ def on_it(one: Trial) -> Iterator[Object]:
 def tried(kueue_plane: ControlPlane) -> Iterator[Tried]:
     put_nodes(kueue_plane)
     carriers = {one.name: one for one in TRIALS}.values()
-    beside = [*foundation(), *(each for one in carriers for each in on_it(one))]
+    beside = [*foundation(SPACE), *(each for one in carriers for each in on_it(one))]
     try:
-        with begun(kueue_plane, TRIALS, beside=beside) as tried:
+        with begun(kueue_plane, SPACE, TRIALS, beside=beside) as tried:
             tried.change()
             yield tried
     finally:

@@ -27,38 +27,42 @@ from tests.cluster.servings import is_ready
 
 from gangform.apis.effects import Effect, Outcome
 from gangform.apis.keys import HOSTNAME
+from gangform.apis.kueue_effects import WHILE_MANAGED
 
 KINDS = ("LeaderWorkerSet", "Deployment")
 
 
 def here(case: Case, rows: Sequence[Effect]) -> bool:
-    managed = case.queued or any(row.by == "Kueue" for row in rows)
+    managed = case.queued or any(row.by == WHILE_MANAGED for row in rows)
     return case.kind in KINDS and managed and rows[0].outcome is not Outcome.RECREATES
 
 
-TRIALS = trials(here)
-(RESIZED,) = trials(lambda case, _: case.name == "size under an older Kueue", groups=lambda _: 2)
-"""Sets whose change leaves damage behind."""
+SPACE = "kueue-effects"
+TOGETHER = trials(SPACE, here)
+(RESIZED,) = trials(
+    SPACE, lambda case, _: case.name == "size under an older Kueue", groups=lambda _: 2
+)
+TRIALS = [*TOGETHER, RESIZED]
 
 
-def named(kind: str, name: str, values: Mapping[str, object] | None = None) -> Object:
+def named(space: str, kind: str, name: str, values: Mapping[str, object] | None = None) -> Object:
     """A living object of a kind under another name, with other values at some paths."""
     made = changed(base(kind), values or {})
-    place(made, name)
+    place(made, name, space)
     return made
 
 
-def foundation() -> list[Object]:
+def foundation(space: str) -> list[Object]:
     """The queue of living objects, with room for all of them."""
     levels = [{"nodeLabel": label} for label in ("block", "rack", HOSTNAME)]
     quota = "spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"
     return [
-        named("Topology", "h100", {"spec/levels": levels}),
-        named("ResourceFlavor", "h100"),
-        named("ClusterQueue", "serving", {quota: "9000"}),
-        named("LocalQueue", "serving"),
-        named("WorkloadPriorityClass", "high"),
-        named("WorkloadPriorityClass", "low", {"value": 1}),
+        named(space, "Topology", "h100", {"spec/levels": levels}),
+        named(space, "ResourceFlavor", "h100"),
+        named(space, "ClusterQueue", "serving", {quota: "9000"}),
+        named(space, "LocalQueue", "serving"),
+        named(space, "WorkloadPriorityClass", "high"),
+        named(space, "WorkloadPriorityClass", "low", {"value": 1}),
         {
             "apiVersion": "scheduling.k8s.io/v1",
             "kind": "PriorityClass",
@@ -71,9 +75,9 @@ def foundation() -> list[Object]:
 @pytest.fixture(scope="module")
 def tried(kueue_plane: ControlPlane) -> Iterator[Tried]:
     put_nodes(kueue_plane)
-    beside = [*foundation(), RESIZED.before]
+    beside = [*foundation(SPACE), RESIZED.before]
     try:
-        with begun(kueue_plane, TRIALS, beside=beside) as tried:
+        with begun(kueue_plane, SPACE, TOGETHER, beside=beside) as tried:
             tried.change()
             yield tried
     finally:
@@ -85,7 +89,7 @@ def tried(kueue_plane: ControlPlane) -> Iterator[Tried]:
     "apis.leaderworkerset_effects, kueue_effects; kueue §2.2, §2.4",
 )
 def test_groups_roll(tried: Tried, saw: Saw) -> None:
-    told = expected(TRIALS, Outcome.ROLLS)
+    told = expected(TOGETHER, Outcome.ROLLS)
     assert tried.seen(Outcome.ROLLS) == told
     saw(f"pods are replaced: {', '.join(told)}")
 
@@ -95,7 +99,7 @@ def test_groups_roll(tried: Tried, saw: Saw) -> None:
     "apis.leaderworkerset_effects, kueue_effects; kueue §2.4",
 )
 def test_shape_and_queue_are_refused(tried: Tried, saw: Saw) -> None:
-    told = expected(TRIALS, Outcome.REFUSED)
+    told = expected(TOGETHER, Outcome.REFUSED)
     assert tried.seen(Outcome.REFUSED) == told
     saw(f"refused: {', '.join(told)}")
 

@@ -25,6 +25,7 @@ PACED = (ROLLOUT, EXCLUSIVE, SUBGROUPS, CANARY, CLAIMS, UNSAID)
 GROUPS, SIZE = 2, 2
 IMAGE = "spec/leaderWorkerTemplate/workerTemplate/spec/containers/0/image"
 TRIALS = trials(
+    "",
     lambda case, _: case.kind in KINDS and case.name in PACED and not case.queued,
     groups=lambda _: GROUPS,
 )

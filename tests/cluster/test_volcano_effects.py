@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 from tests.cluster.api import Object
 from tests.cluster.changes import (
-    SPACE,
     Trial,
     Tried,
     begun,
@@ -25,6 +24,7 @@ from tests.cluster.test_kueue_effects import named
 from gangform.apis import volcano
 
 KINDS = ("PodGroup", "Queue", "HyperNode")
+SPACE = "volcano-effects"
 HARD = {"mode": "hard", "highestTierAllowed": 1}
 TIGHTER = ("members", "capability", "tier")
 """Changes after which the group would not start as it is."""
@@ -38,7 +38,9 @@ def apart(one: Trial, rack: int) -> Trial:
     return one._replace(before=changed(one.before, label), after=changed(one.after, label))
 
 
-TRIALS = [apart(one, rack) for rack, one in enumerate(trials(lambda case, _: case.kind in KINDS))]
+TRIALS = [
+    apart(one, rack) for rack, one in enumerate(trials(SPACE, lambda case, _: case.kind in KINDS))
+]
 
 
 def on_it(one: Trial) -> Iterator[Object]:
@@ -46,8 +48,8 @@ def on_it(one: Trial) -> Iterator[Object]:
     kind, name = one.case.kind, one.name
     if kind != "PodGroup":
         values = {"spec/queue": name} if kind == "Queue" else {"spec/networkTopology": HARD}
-        yield named("PodGroup", name, values)
-    group = named("LeaderWorkerSet", name, {"spec/replicas": 1})
+        yield named(SPACE, "PodGroup", name, values)
+    group = named(SPACE, "LeaderWorkerSet", name, {"spec/replicas": 1})
     for template in templates(group):
         template["spec"]["schedulerName"] = "volcano"
         template["metadata"]["annotations"][volcano.GROUP_NAME] = name
@@ -59,7 +61,7 @@ def tried(podgroup_plane: ControlPlane) -> Iterator[Tried]:
     put_nodes(podgroup_plane, 2 * len(TRIALS))
     beside = [each for one in TRIALS for each in on_it(one)]
     try:
-        with begun(podgroup_plane, TRIALS, beside=beside) as tried:
+        with begun(podgroup_plane, SPACE, TRIALS, beside=beside) as tried:
             tried.change()
             yield tried
     finally:
