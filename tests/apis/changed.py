@@ -148,7 +148,7 @@ CASES = [
     Case("LeaderWorkerSet", "no priority", label(PRIORITY, None), "refused", queued=True),
     Case("LeaderWorkerSet", "a priority, unmanaged", label(PRIORITY, "low"), "none"),
     Case("LeaderWorkerSet", "no leaderTemplate", drop(LEADER), "refused", queued=True),
-    Case("LeaderWorkerSet", "no leaderTemplate, unmanaged", drop(LEADER), "rolls"),
+    Case("LeaderWorkerSet", "no leaderTemplate without Kueue", drop(LEADER), "rolls"),
     Case("LeaderWorkerSet", "size", put("spec/leaderWorkerTemplate/size", 4), "rolls"),
     Case(
         "LeaderWorkerSet",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.cluster.api import Object
-from tests.cluster.changes import Trial, Tried, begun, changed, expected, put_nodes, trials
+from tests.cluster.changes import STAYS, Trial, Tried, begun, changed, expected, put_nodes, trials
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw
 from tests.cluster.servings import group_of
@@ -126,11 +126,12 @@ def scene(plain_plane: ControlPlane) -> Iterator[Scene]:
     "apis.core_effects",
 )
 def test_no_pod_is_touched(scene: Scene, saw: Saw) -> None:
+    (maximum,) = of(SCALER, "maximum")
     told = expected(TRIALS, Outcome.NONE, Outcome.IN_PLACE)
-    assert scene.tried.seen(Outcome.NONE, Outcome.IN_PLACE) == told
+    seen = scene.tried.seen(Outcome.NONE, Outcome.IN_PLACE)
+    assert {**seen, str(maximum): STAYS} == told
     now = {pod["metadata"]["uid"] for pod in scene.tried.watch.of("Pod")}
     gone = {group_of(pod) for uid, pod in scene.pods.items() if uid not in now}
-    (maximum,) = of(SCALER, "maximum")
     assert gone == {(maximum.name, 2)}
     saw(f"pods stay: {', '.join(told)}")
 

@@ -21,11 +21,32 @@ LATER = ("what no revision knows", "placement", "slices")
 """Fields of later releases: the server knows none of them."""
 
 
+SAMPLED = (
+    "image",
+    "args",
+    "startupProbe",
+    "requests/cpu",
+    "limits/cpu",
+    "containers",
+    "tolerations",
+    "nodeSelector",
+    "volumes",
+)
+"""Of fields inside a template: any of them makes another revision."""
+
+
+def sampled(name: str) -> bool:
+    """Whether a change of a field inside a template is tried; what is no such change is."""
+    field = name.removesuffix(" unmanaged").partition(" ")[2]
+    return not name.endswith(" unmanaged") or field.endswith(SAMPLED)
+
+
 def here(case: Case, rows: Sequence[Effect]) -> bool:
     return (
         case.kind in KINDS
         and not case.queued
         and case.name not in (*LATER, *PACED)
+        and sampled(case.name)
         and not any(row.by == WHILE_MANAGED for row in rows)
     )
 

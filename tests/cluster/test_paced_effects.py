@@ -16,7 +16,9 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw
 from tests.cluster.gangs import lasts
 from tests.cluster.servings import REVISION, counts, is_ready
-from tests.cluster.watch import Watch, watching
+from tests.cluster.watch import NotSeen, Watch, watching
+
+from gangform.apis.effects import Outcome
 
 KINDS = ("LeaderWorkerSet", "DisaggregatedSet", "Deployment")
 ROLLOUT, EXCLUSIVE, SUBGROUPS = "leader image unmanaged", "exclusive", "subgroup exclusive"
@@ -73,7 +75,14 @@ class Scene:
             return ready == [True] * pods_of(manifest) and len(now.keys() & (of or {})) == kept
 
         name = manifest["metadata"]["name"]
-        self.watches[name].until(hold, within=120, what=f"the pods of {name}")
+        try:
+            self.watches[name].until(hold, within=120, what=f"the pods of {name}")
+        except NotSeen as error:
+            there = [
+                (pod["metadata"]["name"], pod["spec"].get("nodeName"), is_ready(pod))
+                for pod in self.pods(manifest).values()
+            ]
+            raise NotSeen(f"{error}; there are {there}") from None
 
 
 def own(one: Trial, name: str) -> Trial:
@@ -113,6 +122,7 @@ def revisions(pods: dict[str, Object]) -> set[str]:
 
 def roll(scene: Scene, one: Trial) -> tuple[int, bool]:
     """Change it: how many groups were whole at every moment, and whether the revision is another."""
+    assert one.told is Outcome.ROLLS
     seen, old = scene.watches[one.name], scene.pods(one.before)
     called = time.monotonic() - seen.began
     scene.apply(one.after)
@@ -135,11 +145,8 @@ def test_groups_follow_one_another(scene: Scene, saw: Saw) -> None:
     "apis.leaderworkerset_effects; lws §1, §2b; lab E2",
 )
 def test_exclusive_topology_replaces_groups(scene: Scene, saw: Saw) -> None:
-    least = {}
     for name in (EXCLUSIVE, SUBGROUPS):
-        least[name], another = roll(scene, called(name))
-        assert not another
-    assert least == {}
+        assert not roll(scene, called(name))[1]
     saw("every group replaced, of the same revision")
 
 
@@ -149,6 +156,7 @@ def test_exclusive_topology_replaces_groups(scene: Scene, saw: Saw) -> None:
 )
 def test_the_groups_behind_a_canary_follow(scene: Scene, saw: Saw) -> None:
     one = called(CANARY)
+    assert one.told is Outcome.ROLLS
     first = scene.pods(one.before)
     scene.apply(changed(one.before, {IMAGE: "engine:2"}))
     scene.whole(one.before, kept=SIZE, of=first)
@@ -168,6 +176,7 @@ def test_the_groups_behind_a_canary_follow(scene: Scene, saw: Saw) -> None:
 )
 def test_claims_need_a_set_made_anew(scene: Scene, saw: Saw) -> None:
     one, api = called(CLAIMS), scene.plane.api
+    assert one.told is Outcome.RECREATES
     old = scene.pods(one.before)
     scene.apply(one.after)
     scene.apply(changed(one.after, {IMAGE: "engine:2"}))
@@ -191,6 +200,7 @@ def test_claims_need_a_set_made_anew(scene: Scene, saw: Saw) -> None:
 )
 def test_a_number_that_git_no_longer_says(scene: Scene, saw: Saw) -> None:
     api = scene.plane.api
+    assert {one.told for one in UNSAYING} == {Outcome.NONE}
     for one in UNSAYING:
         scene.apply(own(one, one.name).after)
         scene.whole(changed(one.before, {"spec/replicas": 1}))

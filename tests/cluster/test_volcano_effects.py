@@ -18,7 +18,7 @@ from tests.cluster.changes import (
 )
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw
-from tests.cluster.gangs import lasts
+from tests.cluster.gangs import lasts, racks
 from tests.cluster.test_kueue_effects import named
 
 from gangform.apis import volcano
@@ -26,7 +26,7 @@ from gangform.apis import volcano
 KINDS = ("PodGroup", "Queue", "HyperNode")
 SPACE = "volcano-effects"
 HARD = {"mode": "hard", "highestTierAllowed": 1}
-TIGHTER = ("members", "capability", "tier")
+TIGHTER = ("members", "capability")
 """Changes after which the group would not start as it is."""
 
 
@@ -56,11 +56,21 @@ def on_it(one: Trial) -> Iterator[Object]:
     yield group
 
 
+def is_open(queue: Object) -> bool:
+    return bool(queue.get("status", {}).get("state") == "Open")
+
+
 @pytest.fixture(scope="module")
 def tried(podgroup_plane: ControlPlane) -> Iterator[Tried]:
+    api = podgroup_plane.api
     put_nodes(podgroup_plane, 2 * len(TRIALS))
+    queues = [one.before for one in TRIALS if one.case.kind == "Queue"]
     beside = [each for one in TRIALS for each in on_it(one)]
     try:
+        # A PodGroup is refused until its queue is open.
+        for queue in queues:
+            api.apply(queue, manager="kubectl")
+        podgroup_plane.site.wait("queues", lambda: all(map(is_open, map(api.read, queues))))
         with begun(podgroup_plane, SPACE, TRIALS, beside=beside) as tried:
             tried.change()
             yield tried
@@ -95,4 +105,16 @@ def test_the_next_start_follows(tried: Tried, saw: Saw) -> None:
 
     found = dict(lasts(tried.watch, bound, seconds=5, within=60))  # type: ignore[call-overload]
     assert found == {str(one): 0 if one.case.name in TIGHTER else 2 for one in TRIALS}
+    rack = racks(tried.plane, "rack")
+    (left,) = [one for one in TRIALS if str(one) == "HyperNode a label"]
+    placed = {
+        rack[pod["spec"]["nodeName"]]
+        for one in TRIALS
+        if one.case.kind == "HyperNode"
+        for pod in tried.pods(one)
+    }
+    assert placed == {
+        left.before["spec"]["members"][0]["selector"]["labelMatch"]["matchLabels"]["rack"]
+    }
     saw(f"0 of 2 pods bound after a change of {', '.join(TIGHTER)}; 2 after any other")
+    saw("a group that wants tier 1 goes into the rack of the one HyperNode that still has it")
