@@ -249,12 +249,12 @@ def amount_of(value: Node | None) -> Fraction | None:
 
 def _add(total: dict[str, Fraction], more: Mapping[str, Fraction]) -> None:
     for name, value in more.items():
-        total[name] = total.get(name, Fraction(0)) + value
+        total[name] = total[name] + value if name in total else value
 
 
 def _raise(total: dict[str, Fraction], least: Mapping[str, Fraction]) -> None:
     for name, value in least.items():
-        total[name] = max(total.get(name, Fraction(0)), value)
+        total[name] = max(total.get(name, value), value)
 
 
 def needs(spec: Node) -> Iterator[tuple[Path, str, str]]:
