@@ -113,7 +113,7 @@ def _sum(documents: Documents, group: GroupView) -> dict[str, Fraction]:
     total: dict[str, Fraction] = {}
     for pod in group.pods:
         for name, value in asked(documents, pod).items():
-            total[name] = total.get(name, Fraction(0)) + value * pod.per_group
+            total[name] = total.get(name, 0) + value * pod.per_group
     return total
 
 

@@ -131,7 +131,7 @@ def resources_of(container: Manifest) -> Manifest:
 
 def gpus(documents: Documents, pod: PodView) -> int:
     """GPUs that one pod asks for."""
-    return int(asked(documents, pod).get(GPU, Fraction(0)))
+    return int(asked(documents, pod).get(GPU, 0))
 
 
 @joined

@@ -88,30 +88,25 @@ class Rule(NamedTuple):
         """The documents that it is called for."""
         return documents.all if self.kinds == EVERY_KIND else documents.of(*self.kinds)
 
+    def finding(self, subject: Document, fault: Fault) -> Finding:
+        """A fault as it is reported."""
+        key = (fault.on or subject).key
+        at = DocumentPath(key.kind, key.namespace, key.name, fault.path)
+        return Finding(code=self.code, at=at, what=fault.what, fix=fault.fix, seen=fault.seen)
+
     def found(
         self, subject: Document, documents: Documents, context: Context
     ) -> Iterator[tuple[Document, Finding]]:
         """What is wrong with one document, each with the document that it stands in."""
         for fault in self.check(subject, documents, context):
-            document = fault.on or subject
-            key = document.key
-            yield (
-                document,
-                Finding(
-                    code=self.code,
-                    at=DocumentPath(key.kind, key.namespace, key.name, fault.path),
-                    what=fault.what,
-                    fix=fault.fix,
-                    seen=fault.seen,
-                ),
-            )
+            yield fault.on or subject, self.finding(subject, fault)
 
     def __call__(
         self, subject: Document, documents: Documents, context: Context
     ) -> Iterator[Finding]:
         """What is wrong with one document."""
-        for _, finding in self.found(subject, documents, context):
-            yield finding
+        for fault in self.check(subject, documents, context):
+            yield self.finding(subject, fault)
 
 
 RULES: dict[str, Rule] = {}
@@ -214,5 +209,6 @@ def judge(documents: Documents, context: Context) -> list[Finding]:
     for each in load().values():
         if each.applies(context):
             for document in each.subjects(documents):
-                found.extend(each(document, documents, context))
+                for fault in each.check(document, documents, context):
+                    found.append(each.finding(document, fault))
     return list(ordered(found))
