@@ -112,7 +112,7 @@ def test_a_serving_leader_has_its_probes(make: Make, refused: Check, accepted: C
 
 
 def test_an_image_is_named_and_dated(make: Make, refused: Check, accepted: Check) -> None:
-    for image in ("REGISTRY/IMAGE", "${IMAGE}", "<your image>", "a//b:1"):
+    for image in ("ghcr.io/Team/Engine:v1", "a//b:1"):
         at = "workerTemplate.spec.containers[0].image"
         refused("image-name-invalid", at, make("set", {"W>C>image": image}))
     for image in ("r.example:5000/a/b:v1", "a__b/c:1", "localhost/x@sha256:" + "a" * 64):

@@ -12,7 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 from gangform.apis.versions import Release, Versions
 from gangform.apis.views import FORMS, Documents
-from gangform.documents.document import Document, Key
+from gangform.documents.document import Document, Key, dig
+from gangform.documents.placeholders import placeholder
 from gangform.findings import Code, DocumentPath, Finding, Path, ordered
 from gangform.units import Seconds
 
@@ -77,6 +78,8 @@ class Rule(NamedTuple):
     needs: frozenset[str]
     """Names of fields of the context."""
     check: Check
+    blanks: bool = False
+    """Whether it judges texts that are still to be filled in; about those every other rule is silent."""
 
     def applies(self, context: Context) -> bool:
         """Whether the context says what the rule needs."""
@@ -94,6 +97,8 @@ class Rule(NamedTuple):
         """What is wrong with one document, each with the document that it stands in."""
         for fault in self.check(subject, documents, context):
             document = fault.on or subject
+            if not self.blanks and _blank(document, fault.path):
+                continue
             key = document.key
             yield (
                 document,
@@ -114,11 +119,17 @@ class Rule(NamedTuple):
             yield finding
 
 
+def _blank(document: Document, path: Path) -> bool:
+    value = dig(document.manifest, *path)
+    return isinstance(value, str) and placeholder(path, value) is not None
+
+
 RULES: dict[str, Rule] = {}
 """Every rule registered so far, by the id of its code. Complete after `load`."""
 
 MODULES: Final = (
     "metadata",
+    "placeholders",
     "fields",
     "references",
     "pods",
@@ -163,7 +174,12 @@ MODULES: Final = (
 
 
 def rule(
-    code: Code, *, kinds: Iterable[str], scope: Scope = "document", needs: Iterable[str] = ()
+    code: Code,
+    *,
+    kinds: Iterable[str],
+    scope: Scope = "document",
+    needs: Iterable[str] = (),
+    blanks: bool = False,
 ) -> Callable[[Check], Rule]:
     """Register a generator function as a rule.
 
@@ -177,7 +193,7 @@ def rule(
         wanted = frozenset(needs)
         if unknown := sorted(wanted - set(Context._fields)):
             raise ValueError(f"the context has no {', '.join(unknown)}")
-        made = Rule(code=code, kinds=tuple(kinds), scope=scope, needs=wanted, check=check)
+        made = Rule(code, tuple(kinds), scope, wanted, check, blanks)
         RULES[code.id] = made
         return made
 
