@@ -123,6 +123,17 @@ def test_no_script_no_command(container: dict[str, Any]) -> None:
     assert start({"command": ["a", 3]}) is None
 
 
+def test_a_script_asks_for_what_is_behind_it() -> None:
+    env = [{"name": "M", "value": "m"}]
+    command = ["sh", "-c", 'exec vllm serve "$@" --port=1', "--", "$(M)", "-tp", "2"]
+    begun = start({"command": command, "env": env})
+    assert begun is not None
+    assert [one.words for one in begun.commands] == [("vllm", "serve", "m", "-tp", "2", "--port=1")]
+    begun = start({"command": ["sh", "-c", '$0 "$@"', "vllm", "serve", "m"]})
+    assert begun is not None
+    assert [one.words for one in begun.commands] == [("vllm", "serve", "m")]
+
+
 def test_long_and_deep_scripts_end() -> None:
     begins = time.monotonic()
     for script in ("a " * 500_000, "$(" * 40_000, '"$(' * 30_000, "'" * 99_999, "(" * 90_000):

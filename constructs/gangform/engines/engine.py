@@ -171,7 +171,8 @@ class EngineReading(NamedTuple):
     gpus: int | None
     """Ranks of the whole replica; `None` where a size is not a literal."""
     nodes: str | None
-    """The number of nodes as written (`2`, `$(LWS_GROUP_SIZE)`); `None` where the engine runs on one."""
+    """The number of nodes as written (`2`, `$(LWS_GROUP_SIZE)`); `None` where the engine runs on one, or where a Ray
+    cluster is not waited for."""
     rank: str | None
     """The rank as written."""
     all_ranks: bool = False
@@ -218,6 +219,10 @@ class EngineReading(NamedTuple):
     """What of its command line it refuses, each with a cure."""
     floor: tuple[Release, str] | None = None
     """The first release that bears this command line, and why."""
+    ray: bool = False
+    """Whether its pod is a node of a Ray cluster: it may use the GPUs of other pods, and those have no ranks."""
+    alone: bool = False
+    """Whether nothing joins it to another pod: it has the GPUs of its own."""
     variables: Mapping[str, str | None] = {}
     """What the script around it sets; `None`: a value that is not known."""
 

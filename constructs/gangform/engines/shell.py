@@ -22,6 +22,7 @@ _SCRIPT_OPTION: Final = re.compile(r"^-[a-z]*c[a-z]*$")
 _OPTION: Final = re.compile(r"^[-+][a-z]+$|^pipefail$")
 _ASSIGNMENT: Final = re.compile(r"^([A-Za-z_]\w*)\+?=")
 _POSITIONAL: Final = re.compile(r"\$(?:[@*#0-9]|\{[@*#0-9])")
+_OWN: Final = frozenset({"$@", "$*", "$0"})
 _SEVERAL: Final = re.compile(r"ARG|OPT|FLAG|PARAM|EXTRA", re.IGNORECASE)
 """Variables that are called so hold several words."""
 
@@ -141,7 +142,7 @@ def start(container: Manifest) -> Start | None:
     extra = [place for place, word in zip(places[at + 1 :], words[at + 1 :], strict=True) if word]
     flags = any(word.startswith("-") and word != "--" for word in words[at + 1 :])
     dropped = extra[0] if flags and not _POSITIONAL.search(script) else None
-    followed = _follow(script, known)
+    followed = _follow(script, known, [filled(word, known) for word in words[at + 1 :]])
     return Start(
         tuple(followed.sure),
         script=places[at],
@@ -164,9 +165,9 @@ def _script_at(words: Sequence[str]) -> int | None:
 # ── a script ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _follow(script: str, env: Mapping[str, str | None]) -> _State:
-    """Follow a script and collect what surely runs, and what perhaps does."""
-    state = _State(env)
+def _follow(script: str, env: Mapping[str, str | None], behind: Sequence[str]) -> _State:
+    """Follow a script and collect what surely runs, and what perhaps does; `behind` it stand its own arguments."""
+    state = _State(env, behind)
     for words, before in _simple(script):
         if words is None:
             state.whole = False
@@ -200,8 +201,9 @@ def _simple(script: str) -> Iterator[tuple[list[Word | str] | None, str]]:
 class _State:
     """What is known while a script is followed."""
 
-    def __init__(self, env: Mapping[str, str | None]) -> None:
+    def __init__(self, env: Mapping[str, str | None], behind: Sequence[str] = ()) -> None:
         self.env = env
+        self.behind = behind
         self.set: dict[str, str | None] = {}
         self.sure: list[Command] = []
         self.unsure: list[Command] = []
@@ -317,7 +319,10 @@ class _State:
         loose: set[int] = set()
         for word in words:
             said, several = word.text(self.value)
-            if several and said is None:
+            if word.source in _OWN and self.behind:
+                # The first word behind a script is its name.
+                texts.extend(self.behind[1:] if word.source != "$0" else self.behind[:1])
+            elif several and said is None:
                 loose.add(len(texts))
                 texts.append(word.plain or word.source)
             elif several and said is not None:

@@ -14,7 +14,8 @@ from gangform.apis.versions import Release
 from gangform.documents.document import Manifest, sequence, text
 from gangform.engines.engine import EngineReading, SideChannel
 from gangform.engines.flags import Given, is_number, last, number, repeated, value
-from gangform.engines.shell import Command, engine_command, speaks_of, start
+from gangform.engines.ray import awaited, chooses_ray, spans_pods
+from gangform.engines.shell import Command, Start, engine_command, speaks_of, start
 from gangform.engines.side_channel import side_channel
 from gangform.engines.vllm_args import given, two_in_one
 from gangform.engines.vllm_flags import (
@@ -71,12 +72,13 @@ def read(container: Manifest) -> EngineReading | None:
         flags = given(begun.arguments)
         if not _IMAGE.search(text(container, "image")) or last(flags, "--headless") is not None:
             return None
-        return _reading(container, Command(begun.arguments), 0, headless_counts=False)
+        return _reading(container, begun, Command(begun.arguments), 0, headless_counts=False)
     found = engine_command(begun, _arguments)
     if found is None:
         return None
     command, at = found
-    return _reading(container, command, at, headless_counts=command.words[at - 1] != _MODULE)
+    heard = command.words[at - 1] != _MODULE
+    return _reading(container, begun, command, at, headless_counts=heard)
 
 
 def server_words(container: Manifest) -> tuple[str, ...] | None:
@@ -108,7 +110,7 @@ def _arguments(words: Sequence[str], program: str) -> int | None:
 
 
 def _reading(
-    container: Manifest, command: Command, first: int, *, headless_counts: bool
+    container: Manifest, begun: Start, command: Command, first: int, *, headless_counts: bool
 ) -> EngineReading | None:
     words = command.words[first:]
     flags = given(words)
@@ -127,14 +129,21 @@ def _reading(
         rank = last(flags, _FIRST) or last(flags, _ONE_RANK[0])
     supervised = last(flags, _SUPERVISED) is not None
     tensor = sizes[0]
+    ray = written is None and spans_pods(container, begun)
+    waited = awaited(begun) if ray else None
+    if ray and sizes[2] != 1:
+        # Where data ranks are under Ray depends on their backend.
+        sizes = [None] * len(sizes)
     return EngineReading(
         engine="vllm",
         serves_http=not (headless_counts and last(flags, "--headless")),
         port=port,
         gpus=None if by_pod else _product(sizes),
-        nodes=written,
+        nodes=written or waited,
         rank=rank.value if rank else None,
-        all_ranks=written is not None,
+        ray=ray,
+        alone=not ray and written is None and not by_pod and not chooses_ray(words),
+        all_ranks=written is not None or waited is not None,
         start_limit=_start_limit(container, command),
         absent_paths=_ABSENT if supervised else _ABSENT | _SUPERVISOR,
         tensor=tensor,
