@@ -63,6 +63,30 @@ def test_a_ray_cluster_has_the_gpus_of_its_pods(
     accepted(more, make("deployment", alone))
 
 
+def test_a_shared_script_is_followed_for_leader_and_workers(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    serve = "exec vllm serve m -dp ${RANKS:-0} -dpl 8 -dpa $(LWS_LEADER_ADDRESS) -dpr $((LWS_WORKER_INDEX * 8))"
+    script = f'if [ "${{LWS_WORKER_INDEX:-0}}" -eq 0 ]; then\n  {serve}\nelse\n  {serve} --headless\nfi\n'
+
+    def shared(ranks: str, words: str = script) -> dict[str, Any]:
+        changes = {
+            "spec>leaderWorkerTemplate>leaderTemplate": ...,
+            "W>C>command": ["sh", "-c", words],
+            "W>C>args": ...,
+            "W>C>env": [{"name": "RANKS", "value": ranks}],
+        }
+        return make("set", changes)
+
+    refused("engine-nodes-differ", "command[2] ~ fill 4 pods; a group has 2", shared("32"))
+    accepted("engine-nodes-differ", shared("16"))
+    accepted("leader-headless", shared("16"))
+    refused("leader-headless", "command[2]", shared("16", script.replace("-eq", "-ne")))
+    case = script.replace('[ "${LWS_WORKER_INDEX:-0}" -eq 0 ]', "[ -f /leader ]")
+    for code in ("engine-nodes-differ", "leader-headless"):
+        accepted(code, shared("32", case))
+
+
 def test_pods_that_nothing_joins(make: Make, refused: Check, accepted: Check) -> None:
     code = "engine-needs-more-gpus"
     apart = {"B>C>args": ["--tensor-parallel-size=8", "--pipeline-parallel-size=2"]}

@@ -55,24 +55,25 @@ def test_series_exist(make: Make, refused: Check, accepted: Check) -> None:
 
 
 def test_series_are_known(make: Make, refused: Check, accepted: Check) -> None:
-    code = "metric-not-known"
     made_up = "sum(vllm:made_up_total)"
-    refused(code, "rules[0].expr", make("rules", {RULE: made_up}))
+    refused("metric-not-known", "rules[0].expr", make("rules", {RULE: made_up}))
     accepted("metric-not-exported", make("rules", {RULE: made_up}))
     # The engine that is scaled stands here: nobody else exports it.
     keda = make("keda", {"spec>triggers>0>metadata>query": made_up})
     refused("metric-not-exported", "spec.triggers[0].metadata.query", keda, make("set"))
-    accepted(code, keda, make("set"))
+    accepted("metric-not-known", keda, make("set"))
     router = make("deployment", {"spec>template>spec>containers>0>image": "lmcache/router:v1"})
     accepted("metric-not-exported", keda, make("set"), router)
-    accepted(code, keda, make("set"), router)
+    accepted("metric-not-known", keda, make("set"), router)
     accepted(
-        code, make("rules", {RULE: "rate(vllm:num_incoming_requests_total[1m])"}), make("keda")
+        "metric-not-known",
+        make("rules", {RULE: "rate(vllm:num_incoming_requests_total[1m])"}),
+        make("keda"),
     )
     near = make("scaler", {"spec>metrics>0>external>metric>name": "vllm_requests_running"})
-    refused(code, "metric.name ~ write vllm_num_requests_running", near)
+    refused("metric-not-known", "metric.name ~ write vllm_num_requests_running", near)
     for name in ("vllm_num_requests_waiting", "waiting", "sglang_num_queue_reqs"):
-        accepted(code, make("scaler", {"spec>metrics>0>external>metric>name": name}))
+        accepted("metric-not-known", make("scaler", {"spec>metrics>0>external>metric>name": name}))
 
 
 def test_series_that_need_a_setting_are_named(make: Make, refused: Check, accepted: Check) -> None:

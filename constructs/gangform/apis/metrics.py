@@ -170,11 +170,12 @@ _ROUTER: Final = frozenset(
     }
 )
 """Of the router of production-stack, under the engine's prefix."""
-_UNDERLINED: Final = ("vllm_", "sglang_")
 _OTHER_ENGINE: Final = frozenset(
     {"num_running_reqs", "num_queue_reqs", "token_usage", "gen_throughput"}
 )
 """SGLang's gauges that scale (`engines §4.2`)."""
+_ENGINES: Final = {"vllm": _ENGINE, "sglang": _OTHER_ENGINE}
+_UNDERLINED: Final = tuple(f"{prefix}_" for prefix in _ENGINES)
 _SUFFIXES: Final = ("_total", "_bucket", "_sum", "_count", "_created", "_info")
 _NAME: Final = re.compile(r"(?<![\w:$.\-/])([a-zA-Z_][\w:]*)(?=\s*(\{|\[|$|[^\w:(\s]|\s))")
 _TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'')
@@ -215,12 +216,11 @@ def with_colon(name: str) -> str:
 
     Adapters of Kubernetes' metrics spell them so, Prometheus does not.
     """
-    prefix, _, own = name.partition("_")
-    for known in (own, f"num_{own}"):
-        if prefix == "vllm" and _stems(known) & _ENGINE:
-            return f"{prefix}:{known}"
-        if prefix == "sglang" and _stems(known) & _OTHER_ENGINE:
-            return f"{prefix}:{known}"
+    for prefix, series in _ENGINES.items():
+        own = name.removeprefix(f"{prefix}_")
+        for known in (own, f"num_{own}") if own != name else ():
+            if _stems(known) & series:
+                return f"{prefix}:{known}"
     return ""
 
 

@@ -17,9 +17,9 @@ from gangform.rules.joins import (
     engine_of,
     gpus,
     over_groups,
-    own_workers,
     templates,
     words_of,
+    workers_apart,
 )
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
@@ -222,7 +222,7 @@ def engine_nodes_literal(
 
 
 def _all(group: GroupView, documents: Documents) -> Iterator[tuple[Run, EngineReading]]:
-    for pod in (group.leader, own_workers(group)):
+    for pod in (group.leader, workers_apart(documents, group)):
         if (found := _reading(documents, pod)) is not None:
             yield found
 
@@ -231,7 +231,7 @@ def _all(group: GroupView, documents: Documents) -> Iterator[tuple[Run, EngineRe
 @over_groups
 def node_rank_missing(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """Workers say their rank."""
-    found = _reading(documents, own_workers(group) or group.leader)
+    found = _reading(documents, workers_apart(documents, group) or group.leader)
     if found is None or group.size < 2 or found[1].rank is not None:
         return
     run, reading = found
@@ -254,7 +254,7 @@ def node_rank_missing(group: GroupView, documents: Documents, context: Context) 
 @over_groups
 def node_rank_wrong(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """The leader has rank 0, and each worker its own."""
-    workers = own_workers(group)
+    workers = workers_apart(documents, group)
     led, worked = _reading(documents, group.leader), _reading(documents, workers)
     if workers is not None and led is not None:
         rank = led[1].rank or ""
@@ -293,7 +293,7 @@ def worker_not_headless(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A worker of several nodes runs its ranks and no server, unless it is meant to serve."""
-    found = _reading(documents, own_workers(group))
+    found = _reading(documents, workers_apart(documents, group))
     if found is None:
         return
     run, reading = found
