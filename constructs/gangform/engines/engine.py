@@ -179,6 +179,8 @@ class EngineReading(NamedTuple):
     """Whether it serves, and a probe of it succeeds, only once every rank of its group is there."""
     start_limit: tuple[str, int, int] | None = None
     """Variable, seconds and default of a limit of the engine's own on its start; `None` where none is written."""
+    start_default: tuple[str, int] | None = None
+    """Variable and seconds of that limit where nobody writes it; `None` where somebody does, or may."""
     absent_paths: frozenset[str] = frozenset()
     """HTTP paths that are taken for health endpoints of this engine, and that it does not have."""
     opens_early: bool = False
@@ -225,6 +227,11 @@ class EngineReading(NamedTuple):
     """Whether nothing joins it to another pod: it has the GPUs of its own."""
     variables: Mapping[str, str | None] = {}
     """What the script around it sets; `None`: a value that is not known."""
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether no other pod, and no probe of the kubelet, reaches its port."""
+        return self.host in ("127.0.0.1", "localhost", "::1")
 
 
 class Translation(NamedTuple):
