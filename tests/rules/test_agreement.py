@@ -32,6 +32,7 @@ def test_ranks_talk_with_the_same_settings(make: Make, refused: Check, accepted:
         make("set", {"B>C>env": variable("NCCL_IB_TC")}),
         make("set", {"L>C>env": variable("NCCL_DEBUG", "INFO")}),
         make("set", {"L>C>env": variable("VLLM_LOGGING_LEVEL", "INFO")}),
+        make("set", {"L>C>env": variable("UCX_TE_METRIC", "true")}),
         make("set", {"L>C>env": variable("NCCL_IB_TC"), "W>C>image": "other:1"}),
         make(
             "set",

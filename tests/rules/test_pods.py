@@ -147,7 +147,7 @@ def test_a_serving_leader_has_its_probes(make: Make, refused: Check, accepted: C
 
 
 def test_an_image_is_named_and_dated(make: Make, refused: Check, accepted: Check) -> None:
-    for image in ("REGISTRY/IMAGE", "${IMAGE}", "<your image>", "a//b:1"):
+    for image in ("ghcr.io/Team/Engine:v1", "a//b:1"):
         at = "workerTemplate.spec.containers[0].image"
         refused("image-name-invalid", at, make("set", {"W>C>image": image}))
     for image in ("r.example:5000/a/b:v1", "a__b/c:1", "localhost/x@sha256:" + "a" * 64):
@@ -170,7 +170,12 @@ def test_the_engines_own_limit_is_no_shorter_than_the_probe(
     refused("start-limit-below-probe", "leaderTemplate.spec.containers[0].env ~ write 3600", short)
     enough = make("set", {"L>C>env": [{"name": name, "value": "3600"}]})
     elsewhere = make("set", {"W>C>env": [{"name": name, "value": "600"}]})
-    accepted("start-limit-below-probe", make("set"), enough, elsewhere)
+    one = make("deployment")
+    accepted("start-limit-below-probe", enough, one)
+    # Where it is not written it is 600 s, which matters to starts over several pods.
+    refused("start-limit-below-probe", "leaderTemplate.spec.containers[0].env ~ not set", elsewhere)
+    taken = make("set", {"L>C>envFrom": [{"configMapRef": {"name": "x"}}]})
+    accepted("start-limit-below-probe", taken)
 
 
 def test_containers_of_a_pod_open_ports_of_their_own(

@@ -29,7 +29,7 @@ def test_a_selector_may_be_meant_for_pods_elsewhere(
     pool = make("pool", {"spec>selector>matchLabels": {"app": "llama"}})
     accepted(code, picker, pool)
     accepted(code, make("deployment"), pool)
-    near = make("pool", {"spec>selector>matchLabels": {"app.kubernetes.io/name": "llama"}})
+    near = make("pool", {"spec>selector>matchLabels": {"app.kubernetes.io/name": "smal"}})
     refused(code, "spec.selector.matchLabels", make("deployment"), near)
     gateway = make("service", {"spec>selector": {"gateway.networking.k8s.io/gateway-name": "in"}})
     accepted(code, make("set"), gateway)
@@ -150,3 +150,14 @@ def test_what_a_pod_cannot_start_without_exists(
         make("set", {"L>spec>volumes": [claim]}),
         complete=True,
     )
+
+
+def test_a_pool_may_be_for_pods_of_another_file(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    labels = "spec>selector>matchLabels"
+    other = make("pool", {"metadata>name": "other", labels: {"app": "other"}})
+    accepted("selector-matches-nothing", make("set"), other)
+    refused("selector-matches-nothing", "matchLabels", make("set"), other, complete=True)
+    half = make("pool", {labels: {"leaderworkerset.sigs.k8s.io/name": "r1", "role": "leader"}})
+    refused("selector-matches-nothing", "matchLabels", make("set"), half)

@@ -62,6 +62,7 @@ def test_every_module_is_listed() -> None:
         "joins",
         "demand",
         "names",
+        "ports",
         "starts",
     }
     assert written == set(MODULES)

@@ -140,3 +140,17 @@ def test_no_service_is_called_like_an_engine(make: Make, refused: Check, accepte
     accepted("service-links-shadow-engine", linked, make("service"))
     headless = make("service", {"metadata>name": "vllm", "spec>clusterIP": "None"})
     accepted("service-links-shadow-engine", linked, headless)
+
+
+def test_a_port_that_nobody_has_to_declare_is_left_alone(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    side = {"name": "side", "port": 5700}
+    both = make("service", {"spec>ports": [{"name": "http", "port": 80, "targetPort": 8000}, side]})
+    accepted("service-port-unserved", make("set"), both)
+    alone = make("service", {"spec>ports": [side]})
+    refused("service-port-unserved", "spec.ports[0] ~ 5700", make("set"), alone)
+    said = make("set", {"L>C>env": [{"name": "SIDE_PORT", "value": "5700"}]})
+    accepted("service-port-unserved", said, alone)
+    proxied = make("set", {"L>spec>containers": [{"name": "proxy", "image": "a/b:1"}]})
+    accepted("service-port-unserved", proxied, alone)

@@ -89,6 +89,7 @@ def _reading(container: Manifest, command: Command, first: int) -> EngineReading
         gpus=_gpus(flags, several=written is not None),
         nodes=written,
         rank=rank.value if rank else None,
+        alone=written is None,
         all_ranks=written is not None,
         absent_paths=_ABSENT,
         opens_early=True,

@@ -48,7 +48,17 @@ MODEL = declare(
 )
 
 _TALK: Final = ("NCCL_", "NVSHMEM_", "GLOO_", "UCX_", "RCCL_")
-_EACH_ITS_OWN: Final = ("DEBUG", "LOG", "INFO", "DUMP", "VERSION", "TOPO_FILE", "HOST", "TRACE")
+_EACH_ITS_OWN: Final = (
+    "DEBUG",
+    "LOG",
+    "INFO",
+    "DUMP",
+    "VERSION",
+    "TOPO_FILE",
+    "HOST",
+    "TRACE",
+    "METRIC",
+)
 """In names of variables that ranks need not share."""
 _SHARED: Final = frozenset({"VLLM_ALL2ALL_BACKEND", "VLLM_PP_LAYER_PARTITION", "PYTHONHASHSEED"})
 _ON_NODE: Final = "hostPath"

@@ -93,7 +93,7 @@ HELPER_TAG = declare(
 _SHM: Final = "/dev/shm"
 DEFAULT_GRACE: Final = 30
 """Seconds of grace where none are written (core/v1)."""
-_SLEEP: Final = re.compile(r"(?:^|[;&\s])sleep\s+([0-9]+)(?![0-9.]*[mhd])")
+_SLEEP: Final = re.compile(r"(?:^|[;&\s])sleep\s+([0-9]{1,9})(?![0-9]|\.?[0-9]*[mhd])")
 _MEMORY, _DISK = "memory", "ephemeral-storage"
 _ON_NODE: Final = frozenset({"configMap", "downwardAPI", "emptyDir", "projected", "secret"})
 """Volumes whose content is counted as the pod's own, or is small."""

@@ -201,17 +201,31 @@ def start_limit_below_probe(
     """The engine's own limit on its start is no shorter than what the startup probe allows."""
     for run in read_runs(documents, pod):
         probe = mapping(run.container, "startupProbe")
-        if not probe or run.reading is None or run.reading.start_limit is None:
+        limit = _limit(run)
+        if not probe or limit is None:
             continue
-        variable, limit, _ = run.reading.start_limit
+        variable, seconds, said = limit
         allowed = (whole(probe, "failureThreshold") or 3) * (whole(probe, "periodSeconds") or 10)
-        if limit < allowed:
+        if seconds < allowed:
             yield Fault(
                 path=(*run.path, "env"),
-                what=f"{variable} is {limit} s, the startup probe allows {allowed} s",
+                what=f"{variable} is {said}{seconds} s, the startup probe allows {allowed} s",
                 fix=f"write {allowed}; where the limit does not bound a normal start this changes nothing",
-                seen={"limit": f"{limit} s", "allowed": f"{allowed} s"},
+                seen={"limit": f"{seconds} s", "allowed": f"{allowed} s"},
             )
+
+
+def _limit(run: Run) -> tuple[str, int, str] | None:
+    """The engine's limit on its start, as it is written; its default where it waits for ranks of other pods."""
+    reading = run.reading
+    if reading is None:
+        return None
+    if reading.start_limit is not None:
+        return *reading.start_limit[:2], ""
+    several = reading.nodes is not None or (reading.pods or 1) > 1
+    return (
+        (*reading.start_default, "not set, and so ") if several and reading.start_default else None
+    )
 
 
 @rule(STARTUP, kinds=WORKLOADS)
@@ -282,7 +296,7 @@ def readiness_before_loaded(
 ) -> Iterator[Fault]:
     """A pod is ready when its model is loaded."""
     for run in _by_connection(pod, documents):
-        if run.reading is not None and run.reading.opens_early:
+        if run.reading is not None and run.reading.opens_early and not run.reading.on_loopback:
             yield Fault(
                 path=(*run.path, "readinessProbe", "tcpSocket"),
                 what=f"{run.reading.engine} takes connections on port {run.reading.port} while it loads",

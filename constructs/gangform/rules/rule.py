@@ -12,7 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 from gangform.apis.versions import Release, Versions
 from gangform.apis.views import FORMS, Documents
-from gangform.documents.document import Document, Key
+from gangform.documents.document import Document, Key, dig
+from gangform.documents.placeholders import placeholder
 from gangform.findings import Code, DocumentPath, Finding, Path, ordered
 from gangform.units import Seconds
 
@@ -77,6 +78,8 @@ class Rule(NamedTuple):
     needs: frozenset[str]
     """Names of fields of the context."""
     check: Check
+    blanks: bool = False
+    """Whether it judges texts that are still to be filled in; about those every other rule is silent."""
 
     def applies(self, context: Context) -> bool:
         """Whether the context says what the rule needs."""
@@ -88,23 +91,26 @@ class Rule(NamedTuple):
         """The documents that it is called for."""
         return documents.all if self.kinds == EVERY_KIND else documents.of(*self.kinds)
 
+    def finding(self, subject: Document, fault: Fault) -> Finding:
+        """A fault as it is reported."""
+        key = (fault.on or subject).key
+        at = DocumentPath(key.kind, key.namespace, key.name, fault.path)
+        return Finding(code=self.code, at=at, what=fault.what, fix=fault.fix, seen=fault.seen)
+
+    def keeps(self, subject: Document, fault: Fault) -> bool:
+        """Whether a fault is one of this rule: what is only a placeholder is another rule's matter."""
+        if self.blanks:
+            return True
+        value = dig((fault.on or subject).manifest, *fault.path)
+        return not isinstance(value, str) or placeholder(fault.path, value) is None
+
     def found(
         self, subject: Document, documents: Documents, context: Context
     ) -> Iterator[tuple[Document, Finding]]:
         """What is wrong with one document, each with the document that it stands in."""
         for fault in self.check(subject, documents, context):
-            document = fault.on or subject
-            key = document.key
-            yield (
-                document,
-                Finding(
-                    code=self.code,
-                    at=DocumentPath(key.kind, key.namespace, key.name, fault.path),
-                    what=fault.what,
-                    fix=fault.fix,
-                    seen=fault.seen,
-                ),
-            )
+            if self.keeps(subject, fault):
+                yield fault.on or subject, self.finding(subject, fault)
 
     def __call__(
         self, subject: Document, documents: Documents, context: Context
@@ -119,6 +125,7 @@ RULES: dict[str, Rule] = {}
 
 MODULES: Final = (
     "metadata",
+    "placeholders",
     "fields",
     "references",
     "selectors",
@@ -167,7 +174,12 @@ MODULES: Final = (
 
 
 def rule(
-    code: Code, *, kinds: Iterable[str], scope: Scope = "document", needs: Iterable[str] = ()
+    code: Code,
+    *,
+    kinds: Iterable[str],
+    scope: Scope = "document",
+    needs: Iterable[str] = (),
+    blanks: bool = False,
 ) -> Callable[[Check], Rule]:
     """Register a generator function as a rule.
 
@@ -181,7 +193,7 @@ def rule(
         wanted = frozenset(needs)
         if unknown := sorted(wanted - set(Context._fields)):
             raise ValueError(f"the context has no {', '.join(unknown)}")
-        made = Rule(code=code, kinds=tuple(kinds), scope=scope, needs=wanted, check=check)
+        made = Rule(code, tuple(kinds), scope, wanted, check, blanks)
         RULES[code.id] = made
         return made
 
@@ -214,5 +226,7 @@ def judge(documents: Documents, context: Context) -> list[Finding]:
     for each in load().values():
         if each.applies(context):
             for document in each.subjects(documents):
-                found.extend(each(document, documents, context))
+                for fault in each.check(document, documents, context):
+                    if each.keeps(document, fault):
+                        found.append(each.finding(document, fault))
     return list(ordered(found))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from gangform.apis.forms import PodView
+from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import APP_INSTANCE, APP_PART_OF, APP_VERSION, MANAGED_BY
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Node, dig, mapping, sequence, text, whole
@@ -136,6 +136,14 @@ def selector_matches_nothing(
     )
 
 
+@joined
+def _sets(documents: Documents) -> dict[tuple[str, str], GroupView]:
+    """A set of groups by the namespace and name of its object."""
+    return {
+        (one.namespace, one.document.key.name): one for one in documents.groups() if is_set(one)
+    }
+
+
 def _meant(
     documents: Documents, subject: Document, spaces: Sequence[str], labels: Mapping[str, str]
 ) -> Iterator[PodView]:
@@ -158,9 +166,12 @@ def _meant(
     for group in groups_behind(documents, list(sharing.values())):
         if labels.items() >= group.selectors.pods.items():
             yield group.leader
-    for group in documents.groups():
-        if is_set(group) and group.namespace in spaces and group.name in special.values():
-            yield group.leader
+    # The name of a set that stands here, under the key of another kind.
+    sets = _sets(documents)
+    for space in spaces:
+        for key, value in special.items():
+            if key.endswith("/name") and (space, value) in sets:
+                yield sets[space, value].leader
     if not sharing:
         yield from _only(documents, subject, spaces, special)
 
@@ -172,9 +183,11 @@ def _only(
     pods = [pod for space in spaces for pod in documents.pods(space, {})][:_LOOKED_AT]
     serving = [pod for pod in pods if gpus(documents, pod) or engine_of(documents, pod)]
     if subject.kind in _OF_ENGINES and len({id(pod.document) for pod in serving}) == 1:
-        names = sorted((subject.key.name, serving[0].document.key.name), key=len)
-        if any(key in serving[0].labels for key in labels) or names[1].startswith(names[0]):
-            yield serving[0]
+        (pod,) = serving[:1]
+        short, long = sorted((subject.key.name, pod.document.key.name), key=len)
+        slips = any(_alike(value, pod.labels.get(key, "")) for key, value in labels.items())
+        if slips or long.startswith(short):
+            yield pod
     elif subject.kind == "Service" and len(labels) == 1:
         ((key, value),) = labels.items()
         for pod in pods:
