@@ -42,7 +42,7 @@ def test_a_quota_below_what_runs_is_said(cost: Cost) -> None:
         return edit
 
     (found,) = cost(shipped("prod-kueue"), quota("64"))
-    assert "groups that run stay, and one that is lost may wait" in found
+    assert "groups that run stay, also when they lose a pod" in found
     assert "nvidia.com/gpu: 64 is less than the 248 of the groups of" in found
     (found,) = cost(shipped("prod-kueue"), quota("512"))
     assert "is less than" not in found

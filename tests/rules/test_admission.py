@@ -69,9 +69,8 @@ def test_slices_fill_their_pod_set(make: Make, refused: Check, accepted: Check) 
 
 def test_the_queue_label_stands_on_the_set(make: Make, refused: Check, accepted: Check) -> None:
     key = "metadata>labels>kueue.x-k8s.io/queue-name"
-    at = "template.metadata.labels[kueue.x-k8s.io/queue-name]"
-    wrong = make("deployment", {f"spec>template>{key}": "serving"})
-    refused("queue-label-on-template", at, wrong)
+    by_pod = make("deployment", {f"spec>template>{key}": "serving"})
+    accepted("queue-label-on-template", by_pod)
     refused(
         "queue-label-on-template", "[kueue.x-k8s.io/queue-name]", make("set", {f"L>{key}": "x"})
     )
@@ -153,3 +152,15 @@ def test_the_queue_label_stands_once(make: Make, refused: Check, accepted: Check
     accepted("queue-label-twice", make("set"), make("set", {f"metadata>labels>{key}": "serving"}))
     copied = {**twice, "W>metadata>annotations>kueue.x-k8s.io/pod-group-serving": "true"}
     accepted("queue-label-twice", make("set", copied))
+
+
+def test_kueue_may_count_a_resource_under_another_name(
+    make: Make, queue: Objects, refused: Check, accepted: Check
+) -> None:
+    asks = make("set", {**LABEL, "W>C>resources>limits>example.com/cores": "2"})
+    refused("request-not-covered", "limits[example.com/cores]", asks, *queue)
+    renamed = make("cluster_queue")
+    group = renamed["spec"]["resourceGroups"][0]
+    group["coveredResources"].append("example.com/total-cores")
+    group["flavors"][0]["resources"].append({"name": "example.com/total-cores", "nominalQuota": 9})
+    accepted("request-not-covered", asks, renamed, make("local_queue"))

@@ -63,6 +63,7 @@ def test_every_module_is_listed() -> None:
         "joins",
         "demand",
         "names",
+        "ports",
         "starts",
     }
     assert written == set(MODULES)

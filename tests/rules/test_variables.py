@@ -65,3 +65,13 @@ def test_every_reference_is_defined_before(make: Make, refused: Check, accepted:
     accepted("variable-undefined", make("set", {**called, "L>C>env": given}))
     remark = {**called, "L>C>args": ["# $(ENTRY_ADDRESS)\nexec serve $$(ENTRY_ADDRESS)"]}
     accepted("variable-undefined", make("set", remark))
+
+
+def test_a_variable_stands_once(make: Make, refused: Check, accepted: Check) -> None:
+    def env(*values: str) -> dict[str, Any]:
+        return make("set", {"L>C>env": [{"name": "A", "value": value} for value in values]})
+
+    refused("variable-given-twice", "containers[0].env[1].name", env("1", "2"))
+    accepted("variable-given-twice", env("1", "1"), env("1"))
+    refused("variable-repeated", "containers[0].env[1].name", env("1", "1"))
+    accepted("variable-repeated", env("1", "2"), env("1"))

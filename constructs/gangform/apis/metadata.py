@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from gangform.documents.document import Node, dig
 from gangform.findings import Path
@@ -21,6 +22,7 @@ Refusal = tuple[Path, str, str]
 """Path below the metadata, what is wrong, what to write instead."""
 
 
+@lru_cache(maxsize=4096)
 def is_key(key: str) -> bool:
     """Whether a text is a label or annotation key: an optional DNS prefix and a name of at most 63 characters."""
     prefix, slash, name = key.rpartition("/")
@@ -55,8 +57,7 @@ def refusals(metadata: Node | None) -> Iterator[Refusal]:
             continue
         for key, value in entries.items():
             yield from _entry(field, key, value)
-        size = size_of(entries)
-        if field == "annotations" and size > ANNOTATIONS_LIMIT:
+        if field == "annotations" and (size := size_of(entries)) > ANNOTATIONS_LIMIT:
             yield (
                 (field,),
                 f"the annotations take {size} bytes together, at most {ANNOTATIONS_LIMIT} are allowed",

@@ -177,9 +177,9 @@ _OTHER_ENGINE: Final = frozenset(
 _ENGINES: Final = {"vllm": _ENGINE, "sglang": _OTHER_ENGINE}
 _UNDERLINED: Final = tuple(f"{prefix}_" for prefix in _ENGINES)
 _SUFFIXES: Final = ("_total", "_bucket", "_sum", "_count", "_created", "_info")
-_NAME: Final = re.compile(r"(?<![\w:$.\-/])([a-zA-Z_][\w:]*)(?=\s*(\{|\[|$|[^\w:(\s]|\s))")
+_NAME: Final = re.compile(r"(?<![\w:$.\-/])[a-zA-Z_][\w:]*+(?!\()")
 _TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'')
-_MATCHERS: Final = re.compile(r"([a-zA-Z_:][\w:]*)\s*\{([^{}]*)\}")
+_MATCHERS: Final = re.compile(rf"(?<![\w:])({'|'.join(STRANGE_LABELS)})\s*\{{([^{{}}]*)\}}")
 _LABEL: Final = re.compile(r"([a-zA-Z_]\w*)\s*(?:=~|!~|!=|=)")
 
 
@@ -254,8 +254,7 @@ def instead(name: str) -> str:
 def names(expression: str) -> tuple[str, ...]:
     """The series names in a PromQL expression that carry a prefix we know, each once; quoted texts are left out."""
     found_names: dict[str, None] = {}
-    for found in _NAME.finditer(_TEXT.sub('""', expression)):
-        name = found[1]
+    for name in _NAME.findall(_TEXT.sub('""', expression)):
         known = name in KUBE_STATE_METRICS or name in CONFIGURED or name in INVENTED
         if known or name.startswith((_SETS_PREFIX, _ENGINE_PREFIX, *_UNDERLINED)):
             found_names[name] = None
@@ -268,5 +267,5 @@ def strange_labels(expression: str) -> Iterator[tuple[str, str]]:
         return
     for found in _MATCHERS.finditer(_TEXT.sub('""', expression)):
         for label in _LABEL.findall(found[2]):
-            if label in STRANGE_LABELS.get(found[1], frozenset()):
+            if label in STRANGE_LABELS[found[1]]:
                 yield found[1], label

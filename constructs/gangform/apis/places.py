@@ -1,20 +1,58 @@
 """Filling in and rewriting values at the places of an object, by paths such as `spec.ports[].protocol`.
 
 `[]` stands for every item of a list, `{}` for every value of a map. A value is filled in only where its parent
-exists, as the defaulting of a structural schema does it; a parent that has a default of its own comes first.
+exists, as the defaulting of a structural schema does it; a parent that has a default of its own comes first. Paths are
+kept as a tree, so that each place of an object is visited once and not once a path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, cached_property
+from typing import Any, Final
 
 from gangform.documents.document import Manifest, Node
 from gangform.units import UnitError, canonical
 
-Fills = Sequence[tuple[str, Node]]
-"""Paths and what the server writes there, parents before children."""
+_NOTHING: Final = object()
+
+
+class _Branch:
+    """A part of a path: what belongs there, if anything does, and the parts after it."""
+
+    __slots__ = ("below", "value")
+
+    def __init__(self) -> None:
+        self.value: Any = _NOTHING
+        self.below: dict[str, _Branch] = {}
+
+
+class Fills(list[tuple[str, Node]]):
+    """Paths and what the server writes there, parents before children."""
+
+    def __init__(self, *pairs: tuple[str, Node]) -> None:
+        """Keep the pairs in their order."""
+        super().__init__(pairs)
+
+    @cached_property
+    def tree(self) -> dict[str, _Branch]:
+        """The same by parts of paths."""
+        return _tree(self)
+
+
+def _tree(table: Iterable[tuple[str, Any]]) -> dict[str, _Branch]:
+    top = _Branch()
+    for path, value in table:
+        branch = top
+        for part in parts(path):
+            branch = branch.below.setdefault(part, _Branch())
+        branch.value = value
+    return top.below
+
+
+@cache
+def _marked(paths: Sequence[str]) -> dict[str, _Branch]:
+    return _tree((path, True) for path in paths)
 
 
 def thaw(node: Node) -> Any:
@@ -57,22 +95,46 @@ def nodes(node: Any, way: Sequence[str]) -> list[Any]:
 
 def fill(target: dict[str, Any], fills: Fills) -> None:
     """Append what is missing, in the order given; what is there stays."""
-    for path, value in fills:
-        way = parts(path)
-        for parent in nodes(target, way[:-1]):
-            if isinstance(parent, dict) and way[-1] not in parent:
-                parent[way[-1]] = thaw(value)
+    _fill(target, fills.tree)
 
 
-def spell(target: dict[str, Any], paths: Sequence[str]) -> None:
+def _fill(node: Any, tree: Mapping[str, _Branch]) -> None:
+    for part, branch in tree.items():
+        if part == "[]" or part == "{}":
+            for item in _inside(node, part):
+                _fill(item, branch.below)
+        elif isinstance(node, dict):
+            if part not in node:
+                if branch.value is _NOTHING:
+                    continue
+                node[part] = thaw(branch.value)
+            if branch.below:
+                _fill(node[part], branch.below)
+
+
+def spell(target: dict[str, Any], paths: tuple[str, ...]) -> None:
     """Give every quantity at these paths its canonical spelling; what is no quantity stays."""
-    for path in paths:
-        way = parts(path)
-        for parent in nodes(target, way[:-1]):
-            if isinstance(parent, dict):
-                for key in list(parent) if way[-1] == "{}" else [way[-1]]:
-                    if key in parent:
-                        parent[key] = _spelled(parent[key])
+    _spell(target, _marked(paths))
+
+
+def _spell(node: Any, tree: Mapping[str, _Branch]) -> None:
+    for part, branch in tree.items():
+        if part == "[]":
+            for item in _inside(node, part):
+                _spell(item, branch.below)
+        elif isinstance(node, dict):
+            for key in list(node) if part == "{}" else [part] if part in node else ():
+                if branch.value is _NOTHING:
+                    _spell(node[key], branch.below)
+                else:
+                    node[key] = _spelled(node[key])
+
+
+def _inside(node: Any, part: str) -> Iterable[Any]:
+    """The items of a list for `[]`, the values of a map for `{}`."""
+    if part == "[]":
+        return node if isinstance(node, list) else ()
+    return node.values() if isinstance(node, dict) else ()
 
 
 def _spelled(value: Any) -> Any:

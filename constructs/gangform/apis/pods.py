@@ -35,19 +35,19 @@ _HANDLERS: Final = (*_PROBES, "lifecycle.postStart", "lifecycle.preStop")
 
 
 def _in_containers(*fills: tuple[str, Node]) -> Fills:
-    return [(f"{name}[].{path}", value) for name in _LISTS for path, value in fills]
+    return Fills(*((f"{name}[].{path}", value) for name in _LISTS for path, value in fills))
 
 
-_SHARED: Fills = [
+_SHARED = Fills(
     *_in_containers(
         ("ports[].protocol", "TCP"),
         ("env[].valueFrom.fileKeyRef.optional", False),
         *((f"{probe}.grpc.service", "") for probe in _PROBES),
     ),
-]
+)
 """Default both of the CRDs and of the server."""
 
-_NAMES: Fills = [
+_NAMES = Fills(
     *_in_containers(
         ("env[].valueFrom.configMapKeyRef.name", ""),
         ("env[].valueFrom.secretKeyRef.name", ""),
@@ -74,10 +74,10 @@ _NAMES: Fills = [
     ("volumes[].storageos.secretRef.name", ""),
     ("volumes[].azureDisk.fsType", "ext4"),
     ("volumes[].azureDisk.readOnly", False),
-]
+)
 """Further defaults of pod templates in the CRD of LeaderWorkerSet (v0.10.0)."""
 
-_TYPED: Fills = [
+_TYPED = Fills(
     *_in_containers(
         ("env[].valueFrom.resourceFieldRef.divisor", "0"),
         ("resources", {}),
@@ -85,10 +85,10 @@ _TYPED: Fills = [
     ("volumes[].downwardAPI.items[].resourceFieldRef.divisor", "0"),
     ("volumes[].projected.sources[].downwardAPI.items[].resourceFieldRef.divisor", "0"),
     ("volumes[].ephemeral.volumeClaimTemplate.spec.resources", {}),
-]
+)
 """Written wherever typed Go code writes the object again: structs without a value are spelled out."""
 
-_CORE: Fills = [
+_CORE = Fills(
     *_in_containers(
         *(
             (f"{probe}.{key}", value)
@@ -126,7 +126,7 @@ _CORE: Fills = [
     ("dnsPolicy", "ClusterFirst"),
     ("securityContext", {}),
     ("schedulerName", "default-scheduler"),
-]
+)
 """What the server writes into every pod template of its own kinds (Kubernetes 1.36)."""
 
 _QUANTITIES: Final = (
@@ -249,12 +249,12 @@ def amount_of(value: Node | None) -> Fraction | None:
 
 def _add(total: dict[str, Fraction], more: Mapping[str, Fraction]) -> None:
     for name, value in more.items():
-        total[name] = total.get(name, Fraction(0)) + value
+        total[name] = total[name] + value if name in total else value
 
 
 def _raise(total: dict[str, Fraction], least: Mapping[str, Fraction]) -> None:
     for name, value in least.items():
-        total[name] = max(total.get(name, Fraction(0)), value)
+        total[name] = max(total.get(name, value), value)
 
 
 def needs(spec: Node) -> Iterator[tuple[Path, str, str]]:

@@ -44,17 +44,17 @@ def _table(fills: Fills, *quantities: str) -> _Change:
 
 # ── core ─────────────────────────────────────────────────────────────────────────────────────────
 
-_DEPLOYMENT: Fills = [
+_DEPLOYMENT = Fills(
     ("spec.strategy", {}),
     ("spec.strategy.type", "RollingUpdate"),
     ("spec.revisionHistoryLimit", 10),
     ("spec.progressDeadlineSeconds", 600),
-]
-_ROLLING: Fills = [
+)
+_ROLLING = Fills(
     ("rollingUpdate", {}),
     ("rollingUpdate.maxUnavailable", "25%"),
     ("rollingUpdate.maxSurge", "25%"),
-]
+)
 
 
 def _deployment(stored: dict[str, Any]) -> None:
@@ -67,16 +67,19 @@ def _deployment(stored: dict[str, Any]) -> None:
             complete_core(spec)
 
 
-_SERVICE: Fills = [
+_SERVICE = Fills(
     ("spec.ports[].protocol", "TCP"),
     ("spec.sessionAffinity", "None"),
     ("spec.type", "ClusterIP"),
-]
-_CLIENT_IP: Fills = [
+)
+_CLIENT_IP = Fills(
     ("sessionAffinityConfig", {}),
     ("sessionAffinityConfig.clientIP", {}),
     ("sessionAffinityConfig.clientIP.timeoutSeconds", 10800),
-]
+)
+_INTERNAL = Fills(("internalTrafficPolicy", "Cluster"))
+_EXTERNAL = Fills(("externalTrafficPolicy", "Cluster"))
+_BALANCED = Fills(("allocateLoadBalancerNodePorts", True))
 
 
 def _service(stored: dict[str, Any]) -> None:
@@ -89,14 +92,14 @@ def _service(stored: dict[str, Any]) -> None:
         if text(spec, "sessionAffinity") == "ClientIP":
             fill(spec, _CLIENT_IP)
         if kind in ("NodePort", "LoadBalancer"):
-            fill(spec, [("externalTrafficPolicy", "Cluster")])
+            fill(spec, _EXTERNAL)
         if kind in ("ClusterIP", "NodePort", "LoadBalancer"):
-            fill(spec, [("internalTrafficPolicy", "Cluster")])
+            fill(spec, _INTERNAL)
         if kind == "LoadBalancer":
-            fill(spec, [("allocateLoadBalancerNodePorts", True)])
+            fill(spec, _BALANCED)
 
 
-_AUTOSCALER: Fills = [
+_AUTOSCALER = Fills(
     ("spec.minReplicas", 1),
     (
         "spec.metrics",
@@ -126,20 +129,20 @@ _AUTOSCALER: Fills = [
         "spec.behavior.scaleDown.policies",
         [{"type": "Percent", "value": 100, "periodSeconds": 15}],
     ),
-]
+)
+_TARGETS: Final = (
+    *(
+        f"spec.metrics[].{kind}.target.{value}"
+        for kind in ("resource", "containerResource", "pods", "object", "external")
+        for value in ("averageValue", "value")
+    ),
+    *(f"spec.behavior.{way}.tolerance" for way in ("scaleUp", "scaleDown")),
+)
 
 
 def _autoscaler(stored: dict[str, Any]) -> None:
     fill(stored, _AUTOSCALER)
-    spell(
-        stored,
-        [
-            f"spec.metrics[].{kind}.target.{value}"
-            for kind in ("resource", "containerResource", "pods", "object", "external")
-            for value in ("averageValue", "value")
-        ]
-        + [f"spec.behavior.{way}.tolerance" for way in ("scaleUp", "scaleDown")],
-    )
+    spell(stored, _TARGETS)
     for spec in nodes(stored, ("spec",)):
         # The conversion over v1 puts the CPU utilisation first and keeps the order of the others (observability §4.4).
         if isinstance(spec, dict) and isinstance(spec.get("metrics"), list):
@@ -158,11 +161,13 @@ def _is_cpu(metric: Any) -> bool:
     )
 
 
+_POLICY = Fills(
+    ("spec.ingress[].ports[].protocol", "TCP"), ("spec.egress[].ports[].protocol", "TCP")
+)
+
+
 def _network_policy(stored: dict[str, Any]) -> None:
-    fill(
-        stored,
-        [("spec.ingress[].ports[].protocol", "TCP"), ("spec.egress[].ports[].protocol", "TCP")],
-    )
+    fill(stored, _POLICY)
     for spec in nodes(stored, ("spec",)):
         if isinstance(spec, dict) and not spec.get("policyTypes"):
             spec["policyTypes"] = ["Ingress", "Egress"] if sequence(spec, "egress") else ["Ingress"]
@@ -170,7 +175,7 @@ def _network_policy(stored: dict[str, Any]) -> None:
 
 # ── groups ──────────────────────────────────────────────────────────────────────────────
 
-_LEADER_WORKER_SET: Fills = [
+_LEADER_WORKER_SET = Fills(
     ("spec.leaderWorkerTemplate.size", 1),
     ("spec.leaderWorkerTemplate.restartPolicy", "RecreateGroupOnPodRestart"),
     ("spec.leaderWorkerTemplate.subGroupPolicy.subGroupPolicyType", "LeaderWorker"),
@@ -185,7 +190,7 @@ _LEADER_WORKER_SET: Fills = [
     ("spec.startupPolicy", "LeaderCreated"),
     ("spec.networkConfig", {}),
     ("spec.networkConfig.subdomainPolicy", "Shared"),
-]
+)
 """CRD and webhook together: the webhook fills the blocks that are absent as a whole (`lws §2a`, `lab E1`)."""
 
 _CLAIMS: Final = tuple(
@@ -206,24 +211,28 @@ def _leader_worker_set(stored: dict[str, Any]) -> None:
                 complete_embedded(spec, typed=True)
 
 
-_ROLES: Fills = [
+_ROLES = Fills(
     ("spec.placementPolicy.type", "None"),
     ("spec.roles[].scaling.mode", "Static"),
     ("spec.roles[].spec.leaderWorkerTemplate.size", 1),
     ("spec.roles[].spec.leaderWorkerTemplate.restartPolicy", "RecreateGroupOnPodRestart"),
-    ("spec.roles[].spec.leaderWorkerTemplate.subGroupPolicy.subGroupPolicyType", "LeaderWorker"),
+    (
+        "spec.roles[].spec.leaderWorkerTemplate.subGroupPolicy.subGroupPolicyType",
+        "LeaderWorker",
+    ),
     ("spec.roles[].spec.rolloutStrategy.type", "RollingUpdate"),
     ("spec.roles[].spec.rolloutStrategy.rollingUpdateConfiguration.maxUnavailable", 1),
     ("spec.roles[].spec.rolloutStrategy.rollingUpdateConfiguration.maxSurge", 0),
     ("spec.roles[].spec.rolloutStrategy.rollingUpdateConfiguration.partition", 0),
     ("spec.roles[].spec.startupPolicy", "LeaderCreated"),
-]
+)
 """Of the CRD alone: no webhook writes a DisaggregatedSet. `slices` is left out, since 0.9.0 does not know it."""
+_ROLES_CLAIMS: Final = tuple(claim.replace("spec.", "spec.roles[].spec.", 1) for claim in _CLAIMS)
 
 
 def _disaggregated_set(stored: dict[str, Any]) -> None:
     fill(stored, _ROLES)
-    spell(stored, [claim.replace("spec.", "spec.roles[].spec.", 1) for claim in _CLAIMS])
+    spell(stored, _ROLES_CLAIMS)
     for role in ("leaderTemplate", "workerTemplate"):
         way = ("spec", "roles", "[]", "spec", "leaderWorkerTemplate", role, "spec")
         for spec in nodes(stored, way):
@@ -237,7 +246,7 @@ _QUOTAS: Final = tuple(
     f"spec.resourceGroups[].flavors[].resources[].{name}"
     for name in ("nominalQuota", "borrowingLimit", "lendingLimit")
 )
-_CLUSTER_QUEUE: Fills = [
+_CLUSTER_QUEUE = Fills(
     ("spec.queueingStrategy", "BestEffortFIFO"),
     ("spec.flavorFungibility", {}),
     ("spec.flavorFungibility.whenCanBorrow", "MayStopSearch"),
@@ -249,14 +258,14 @@ _CLUSTER_QUEUE: Fills = [
     ("spec.preemption.withinClusterQueue", "Never"),
     ("spec.stopPolicy", "None"),
     ("spec.fairSharing.weight", "1"),
-]
-_POD_GROUP: Fills = [
+)
+_POD_GROUP = Fills(
     ("spec.queue", "default"),
     ("spec.networkTopology.mode", "hard"),
     ("spec.subGroupPolicy[].networkTopology.mode", "hard"),
     ("spec.subGroupPolicy[].subGroupSize", 1),
     ("spec.subGroupPolicy[].minSubGroups", 0),
-]
+)
 _SECRETS: Final = (
     "authorization.credentials",
     "basicAuth.password",
@@ -278,19 +287,19 @@ _SECRETS: Final = (
     "tlsConfig.cert.secret",
     "tlsConfig.keySecret",
 )
-_POD_MONITOR: Fills = [
+_POD_MONITOR = Fills(
     *(
         (f"spec.podMetricsEndpoints[].{list_}[].action", "replace")
         for list_ in ("metricRelabelings", "relabelings")
     ),
     *((f"spec.podMetricsEndpoints[].{place}.name", "") for place in _SECRETS),
-]
-_POOL: Fills = [
+)
+_POOL = Fills(
     ("spec.appProtocol", "http"),
     ("spec.endpointPickerRef.group", ""),
     ("spec.endpointPickerRef.kind", "Service"),
     ("spec.endpointPickerRef.failureMode", "FailClose"),
-]
+)
 
 _KINDS: Final[Mapping[tuple[str, str], _Change]] = {
     ("apps", "Deployment"): _deployment,
@@ -301,20 +310,21 @@ _KINDS: Final[Mapping[tuple[str, str], _Change]] = {
     ("disaggregatedset.x-k8s.io", "DisaggregatedSet"): _disaggregated_set,
     ("kueue.x-k8s.io", "ClusterQueue"): _table(_CLUSTER_QUEUE, *_QUOTAS, "spec.fairSharing.weight"),
     ("kueue.x-k8s.io", "Cohort"): _table(
-        [("spec.fairSharing.weight", "1")], *_QUOTAS, "spec.fairSharing.weight"
+        Fills(("spec.fairSharing.weight", "1")), *_QUOTAS, "spec.fairSharing.weight"
     ),
     ("kueue.x-k8s.io", "LocalQueue"): _table(
-        [("spec.stopPolicy", "None"), ("spec.fairSharing.weight", "1")], "spec.fairSharing.weight"
+        Fills(("spec.stopPolicy", "None"), ("spec.fairSharing.weight", "1")),
+        "spec.fairSharing.weight",
     ),
     ("scheduling.volcano.sh", "PodGroup"): _table(_POD_GROUP, "spec.minResources{}"),
     ("scheduling.volcano.sh", "Queue"): _table(
-        [
+        Fills(
             ("spec.weight", 1),
             ("spec.reclaimable", True),
             ("spec.dequeueStrategy", "traverse"),
             # By the queue controller, not the webhook: `queue_controller_action.go` of 1.14.1, seen in tests/cluster.
             ("spec.parent", "root"),
-        ],
+        ),
         "spec.capability{}",
         "spec.deserved{}",
         "spec.guarantee.resource{}",

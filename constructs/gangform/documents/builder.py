@@ -316,23 +316,20 @@ class Builder:
             if written in self._stack[-1].mark.children:
                 self._repeat(written, event)
             return written
-        path, at, quoted = self._path(written), self._at(event), f'write `"{written}":`'
+
+        def wrong(code: str, what: str, fix: str = f'write `"{written}":`') -> None:
+            self.find(code, self._path(written), what, fix, self._at(event))
+
         if plain and written == "<<":
-            self.find(
-                "yaml-alias",
-                path,
-                "the merge key `<<` is not read here",
-                "write the keys themselves",
-                at,
-            )
+            wrong("yaml-alias", "the merge key `<<` is not read here", "write the keys themselves")
         elif plain and (dispute := disputed(written)):
-            self.find(dispute[0], path, f"the key {dispute[1]}", quoted, at)
+            wrong(dispute[0], f"the key {dispute[1]}")
         elif plain and (written in NULLS or written in BOOLEANS or number(written) is not None):
-            self.find("yaml-key", path, f"the key `{written}` is not a text to YAML", quoted, at)
+            wrong("yaml-key", f"the key `{written}` is not a text to YAML")
         before = self._stack[-1].mark.children.get(written)
         if before:
-            what = f"`{written}` is given twice: on line {before[0]} and on line {at.line}"
-            self.find("yaml-duplicate-key", path, what, "keep one of them", at)
+            lines = f"on line {before[0]} and on line {self._at(event).line}"
+            wrong("yaml-duplicate-key", f"`{written}` is given twice: {lines}", "keep one of them")
         return written
 
     def _repeat(self, key: str, event: Any) -> None:

@@ -70,6 +70,11 @@ def key_of(manifest: Manifest) -> Key:
 
 def dig(node: Node | None, *path: str | int) -> Node | None:
     """The value at a path, or `None` where the path ends early or meets something of another type."""
+    found: Node | None = _at(node, path)
+    return found
+
+
+def _at(node: Node | None, path: Path) -> Any:
     here: Any = node
     for part in path:
         # A plain dict first: asking an abstract class takes longer than all the rest.
@@ -83,34 +88,33 @@ def dig(node: Node | None, *path: str | int) -> Node | None:
             here = here[part] if -len(here) <= part < len(here) else None
         else:
             return None
-    found: Node | None = here
-    return found
+    return here
 
 
 def text(node: Node | None, *path: str | int) -> str:
     """The text at a path; empty where there is none."""
-    value = dig(node, *path)
+    value = _at(node, path)
     return value if isinstance(value, str) else ""
 
 
 def whole(node: Node | None, *path: str | int) -> int | None:
     """The whole number at a path; `None` where there is none (a boolean is none)."""
-    value = dig(node, *path)
+    value = _at(node, path)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def mapping(node: Node | None, *path: str | int) -> Manifest:
     """The map at a path; empty where there is none."""
-    value = dig(node, *path)
-    return value if isinstance(value, (dict, Mapping)) else {}
+    value: Manifest | None = _at(node, path)
+    return {} if value is None or not isinstance(value, (dict, Mapping)) else value
 
 
 def sequence(node: Node | None, *path: str | int) -> Sequence[Node]:
     """The list at a path; empty where there is none."""
-    value = dig(node, *path)
-    if isinstance(value, (list, tuple)):
-        return value
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    value = _at(node, path)
+    if value is None or isinstance(value, str):
+        return ()
+    return value if isinstance(value, (list, tuple, Sequence)) else ()
 
 
 def texts(node: Node | None) -> dict[str, str]:

@@ -47,8 +47,10 @@ _NUMBER = re.compile(
           (?: [ \t]* (?: Z | [-+][012]?[0-9](?::[0-9]{2})? ) )? )?
     """
 )
-# What YAML's grammar forbids in a text without quotes.
-_UNPLAIN = re.compile(r"""\A[\t ,\[\]{}#&*!|>'"%@`]|\A[?-](?:[ \t]|\Z)|:[ \t]|[\t ]#|[\t :]\Z""")
+# What YAML's grammar forbids in a text without quotes: at its beginning, inside, at its end.
+_NOT_FIRST = (*"\t ,[]{}#&*!|>'\"%@`", "? ", "?\t", "- ", "-\t")
+_NOT_INSIDE = (": ", ":\t", " #", "\t#")
+_NOT_LAST = ("\t", " ", ":")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f]")
 _UNREADABLE = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"  # compiled for a text beyond ASCII only
 # Numbers to other readers once `_` is taken out, though cdk8s leaves them plain.
@@ -331,7 +333,8 @@ def _line(text: str) -> str:
     _refuse_unreadable(text)
     if _CONTROL.search(text):
         return _double(text, None)
-    if _UNPLAIN.search(text) or _typed(text):
+    bounds = text.startswith(_NOT_FIRST) or text.endswith(_NOT_LAST) or text in ("?", "-")
+    if bounds or any(part in text for part in _NOT_INSIDE) or _typed(text):
         return f"'{text}'" if '"' in text and "'" not in text else _double(text, None)
     if text in ("=", "<<") or (
         text[0] in "+-.0123456789" and _NUMBER_ELSEWHERE.fullmatch(text.replace("_", ""))
@@ -345,6 +348,8 @@ def _line(text: str) -> str:
 def _double(text: str, pad: str | None) -> str:
     """Double quotes with JSON's escapes and YAML's short ones; a long one breaks at its newlines, if it has a `pad`."""
     quoted = json.dumps(text, ensure_ascii=False)
+    if "\\n" not in quoted and "\\u00" not in quoted:
+        return quoted
     breaks = pad is not None and len(quoted.encode("utf-16-be")) >= 2 * _BREAKABLE
     if breaks and "\n \n" in text:
         raise EmitError(

@@ -207,6 +207,8 @@ class EngineReading(NamedTuple):
     """The folder for downloads that the command line names."""
     side_channel: SideChannel | None = None
     """`None` where it hands no cache to other pods."""
+    beside: frozenset[int] = frozenset()
+    """Ports that it may open beside its own, without a word of them on its command line."""
     metrics_off: tuple[str, str] | None = None
     """Why it exports none of its own series, and the cure; `None` where it does."""
     metrics_served: bool = True

@@ -19,7 +19,7 @@ _IMAGE: Final = re.compile(
     r"(?:vllm/(?P<vllm>vllm-openai)|lmsysorg/(?P<sglang>sglang))"
     r"(?::(?P<tag>[\w.-]+))?(?:@(?P<digest>\S+))?$"
 )
-_RELEASE_TAG: Final = re.compile(r"^v?[0-9]+\.[0-9]+(?:\.[0-9]+)*(?:\.post[0-9]+)?(?:-.*)?$")
+_RELEASE_TAG: Final = re.compile(r"^v?[0-9]{1,9}(?:\.[0-9]{1,9}){1,3}(?:\.post[0-9]+)?(?:-.*)?$")
 _MOVING: Final = frozenset({"", "latest", "nightly"})
 
 

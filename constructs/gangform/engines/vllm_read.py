@@ -53,6 +53,8 @@ _DATA, _DATA_LOCAL, _FIRST = (
 _ONE_RANK: Final = ("--data-parallel-rank", "--data-parallel-external-lb")
 _BY_POD: Final = (_DATA_LOCAL, _FIRST, *_ONE_RANK)
 """Flags of data ranks that each pod counts for itself (`engines §1.1, §1.3`)."""
+_BESIDE: Final = frozenset({5557, 8998, 9256, 29501, 29550, *range(5600, 5632)})
+"""Cache events and transfers, and where ranks meet (`engines §1.4`)."""
 _SUPERVISED: Final = "--data-parallel-multi-port-external-lb"
 _TRANSFER: Final = "--kv-transfer-config"
 _JSON: Final = (_TRANSFER, "--speculative-config", "--eplb-config")
@@ -163,6 +165,7 @@ def _reading(
         metrics_off=("it runs with --disable-log-stats", "remove --disable-log-stats")
         if last(flags, "--disable-log-stats")
         else None,
+        beside=_BESIDE,
         series="vllm:",
         drain=number(flags, SHUTDOWN, 0) or 0,
         repeated=repeated(flags, (*_SIZES, _DATA_LOCAL, "--nnodes", "--node-rank", "--port")),

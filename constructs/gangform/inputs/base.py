@@ -20,7 +20,10 @@ _SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a
 
 
 class Model(BaseModel):
-    """An input. Frozen; unknown keys are errors; validators are built on first use, since start-up counts."""
+    """An input. Frozen; unknown keys are errors; validators are built on first use, since start-up counts.
+
+    A default that is an input too is made once for all (`cache`), unless it holds a map, which somebody may write to.
+    """
 
     model_config = ConfigDict(
         frozen=True,

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -140,8 +141,8 @@ class Cluster(Model):
     gitops: Literal["none", "argocd"] = "none"
     lws_scheduler_provider: Literal["none", "volcano", "unknown"] = "unknown"
     """LWS's `gangSchedulingManagement.schedulerProvider`: a switch of the whole cluster."""
-    kueue: KueueSettings = Field(default_factory=KueueSettings.model_construct)
-    volcano: VolcanoSettings = Field(default_factory=VolcanoSettings.model_construct)
+    kueue: KueueSettings = Field(default_factory=cache(KueueSettings.model_construct))
+    volcano: VolcanoSettings = Field(default_factory=cache(VolcanoSettings.model_construct))
     priorities: dict[ObjectName, Integer] = Field(default_factory=dict)
     """Kueue WorkloadPriorityClasses that the foundation makes: name → value."""
     metrics_adapter: Literal["external", "none", "unknown"] = "unknown"

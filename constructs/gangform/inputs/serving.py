@@ -5,6 +5,7 @@ queue labels) has no field here.
 """
 
 from decimal import Decimal
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_validator
@@ -263,7 +264,7 @@ class Resources(Model):
 class Pods(Model):
     """Fields of the pods that we have no opinion on, alike on leader and workers, since they are scheduled as one."""
 
-    resources: Resources = Field(default_factory=Resources.model_construct)
+    resources: Resources = Field(default_factory=cache(Resources.model_construct))
     image_pull_secrets: tuple[ObjectName, ...] = Field(default=(), strict=False)
     service_account_name: ObjectName | None = None
     """An account that exists; `None` makes one of our own without a mounted token."""
@@ -322,7 +323,9 @@ class Serving(Model):
     context: Count
     """Longest context to serve, in tokens."""
     admission: Admission
-    parallelism: Parallelism | Literal["auto"] = Field(default_factory=Parallelism.model_construct)
+    parallelism: Parallelism | Literal["auto"] = Field(
+        default_factory=cache(Parallelism.model_construct)
+    )
     concurrency: Count | None = None
     """Requests at full context that one group should hold; `None`: reported, not demanded."""
     clusters: tuple[Name, ...] | None = Field(default=None, strict=False)
@@ -331,22 +334,22 @@ class Serving(Model):
     """Asks for a set where one pod would do."""
     served_model_name: Argument | None = None
     """What clients call it; `None` means the profile's name."""
-    rollout: Rollout = Field(default_factory=Rollout.model_construct)
+    rollout: Rollout = Field(default_factory=cache(Rollout.model_construct))
     restart_policy: (
         Literal["RecreateGroupAfterStart", "RecreateGroupOnPodRestart", "None"] | None
     ) = None
     """`None` (absent) is derived: a lost pod rebuilds its group."""
     startup_policy: Literal["LeaderCreated", "LeaderReady"] = "LeaderCreated"
-    disruption: Disruption = Field(default_factory=Disruption.model_construct)
+    disruption: Disruption = Field(default_factory=cache(Disruption.model_construct))
     topology: TopologyRequest | None = None
     spread: LabelKey | None = None
     """A level over whose domains groups should be spread."""
-    weights: Weights = Field(default_factory=Weights.model_construct)
+    weights: Weights = Field(default_factory=cache(Weights.model_construct))
     cold_start: SomeSeconds | None = None
     """Measured: pod created to leader ready. Wins over the derived one."""
     pending_alert_after: SomeSeconds | None = None
     """How long a group may wait for capacity before an alert; `None` means the default."""
-    fit: Fit = Field(default_factory=Fit.model_construct)
+    fit: Fit = Field(default_factory=cache(Fit.model_construct))
     network: Network | None = None
     """`None`: no NetworkPolicy."""
     pods: Pods = Field(default_factory=Pods.model_construct)

@@ -10,9 +10,17 @@ from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.versions import Release
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, Key, dig, mapping, sequence, text
+from gangform.documents.document import Key, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.demand import cluster_queue, flavors, levels, queue_label, quota, shown
+from gangform.rules.demand import (
+    cluster_queue,
+    flavors,
+    levels,
+    queue_label,
+    quota,
+    renamed,
+    shown,
+)
 from gangform.rules.joins import (
     SETS,
     asked,
@@ -56,12 +64,6 @@ LABEL_TWICE = declare(
     "The queue label stands on a pod template too, where it is not read",
     Severity.STYLE,
     "kueue §2.2",
-)
-UNREAD = declare(
-    "queue-label-not-read",
-    "The queue label of a set of roles is not copied to the sets that it makes: they run outside quota",
-    Severity.BREAKS,
-    "kueue §2.7",
 )
 UNCOVERED = declare(
     "request-not-covered",
@@ -210,12 +212,15 @@ def slice_does_not_divide(
             )
 
 
-@rule(TEMPLATE_LABEL, kinds=WORKLOADS)
+@rule(TEMPLATE_LABEL, kinds=SETS)
 @over_groups
 def queue_label_on_template(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """The queue label stands on the set's own metadata; the webhook copies it where it belongs."""
+    """The queue label stands on the set's own metadata; the webhook copies it where it belongs.
+
+    Of other kinds Kueue takes such pods one by one.
+    """
     for pod in templates(group):
         label = pod.labels.get(kueue.QUEUE_NAME)
         if label is not None and label != queue_label(group):
@@ -246,25 +251,6 @@ def queue_label_twice(group: GroupView, documents: Documents, context: Context) 
             )
 
 
-@rule(UNREAD, kinds=("DisaggregatedSet",))
-def queue_label_not_read(
-    subject: Document, documents: Documents, context: Context
-) -> Iterator[Fault]:
-    """Each role names its queue; the object around them is read by nobody."""
-    label = text(subject.manifest, "metadata", "labels", kueue.QUEUE_NAME)
-    roles = [
-        text(role, "name")
-        for role in sequence(subject.manifest, "spec", "roles")
-        if not text(role, "metadata", "labels", kueue.QUEUE_NAME)
-    ]
-    if label and roles:
-        yield Fault(
-            path=("metadata", "labels", kueue.QUEUE_NAME),
-            what=f"queue `{label}` is named here, and not on the roles {', '.join(roles)}",
-            fix=f"write {kueue.QUEUE_NAME}: {label} into metadata.labels of each role",
-        )
-
-
 @rule(UNCOVERED, kinds=WORKLOADS)
 @over_groups
 def request_not_covered(
@@ -276,14 +262,14 @@ def request_not_covered(
         return
     covered = quota(queue)
     for pod in templates(group):
-        for name in sorted(asked(documents, pod)):
-            if name not in covered and asked(documents, pod)[name]:
+        for name, amount in sorted(asked(documents, pod).items()):
+            if amount and name not in covered and not renamed(name, pod, covered, documents):
                 yield Fault(
                     path=_request(pod, name),
                     what=f"{name} is requested, and {queue.key.name} covers "
                     + (", ".join(sorted(covered)) or "nothing"),
                     fix=f"cover {name} in every flavor of ClusterQueue {queue.key.name}, with at "
-                    f"least {shown(asked(documents, pod)[name])} a pod",
+                    f"least {shown(amount)} a pod",
                     seen={"resource": name},
                 )
 

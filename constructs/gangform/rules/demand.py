@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 
 from gangform.apis import kueue
-from gangform.apis.forms import GroupView
+from gangform.apis.forms import GroupView, PodView
 from gangform.apis.pods import amount_of
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, dig, sequence, text
@@ -113,7 +113,7 @@ def _sum(documents: Documents, group: GroupView) -> dict[str, Fraction]:
     total: dict[str, Fraction] = {}
     for pod in group.pods:
         for name, value in asked(documents, pod).items():
-            total[name] = total.get(name, Fraction(0)) + value * pod.per_group
+            total[name] = total.get(name, 0) + value * pod.per_group
     return total
 
 
@@ -134,3 +134,11 @@ def shown(value: Fraction) -> str:
     if value >= 2**30 and value % 2**20 == 0:
         return f"{float(value / 2**30):g}Gi"
     return str(value) if value.denominator == 1 else f"{float(value):g}"
+
+
+def renamed(name: str, pod: PodView, covered: Collection[str], documents: Documents) -> bool:
+    """Whether Kueue may count a resource under another name: it covers one of that domain which nobody requests."""
+    domain = name.rpartition("/")[0]
+    return bool(domain) and any(
+        each.rpartition("/")[0] == domain and each not in asked(documents, pod) for each in covered
+    )

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
-from gangform.apis.keys import GPU
+from gangform.apis.keys import GPU, HOSTNAME
 from gangform.apis.pods import requests
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import (
@@ -92,6 +92,12 @@ def own_workers(group: GroupView) -> PodView | None:
     return group.workers if len(templates(group)) > 1 else None
 
 
+def pinned_apart(group: GroupView) -> bool:
+    """Whether leader and workers are each meant for a node of their own, by name."""
+    nodes = [text(pod.spec, "nodeSelector", HOSTNAME) for pod in templates(group)]
+    return all(nodes) and len(set(nodes)) > 1
+
+
 def is_set(group: GroupView) -> bool:
     """Whether one replica may be several pods that live and die together."""
     form = form_of(group.kind)
@@ -127,7 +133,7 @@ def resources_of(container: Manifest) -> Manifest:
 
 def gpus(documents: Documents, pod: PodView) -> int:
     """GPUs that one pod asks for."""
-    return int(asked(documents, pod).get(GPU, Fraction(0)))
+    return int(asked(documents, pod).get(GPU, 0))
 
 
 @joined

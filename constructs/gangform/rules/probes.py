@@ -88,6 +88,7 @@ VACUOUS = declare(
     "peers §14",
 )
 
+_IDLE: Final = frozenset({"sleep", "tail"})
 _LARGE: Final = 8
 """GPUs of a pod from which on its model is surely a large one."""
 _PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -231,7 +232,7 @@ def _limit(run: Run) -> tuple[str, int, str] | None:
 def startup_probe_missing(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A serving leader has a startup probe."""
+    """A serving leader has a startup probe; said once of an object."""
     for _, run in _servers(subject, documents):
         if "startupProbe" not in run.container and "livenessProbe" not in run.container:
             yield Fault(
@@ -240,6 +241,7 @@ def startup_probe_missing(
                 fix=f"add one with periodSeconds: 10 and failureThreshold: {LONGEST // 10}, "
                 "or what loading takes",
             )
+            return
 
 
 @rule(READINESS, kinds=WORKLOADS)
@@ -248,7 +250,7 @@ def readiness_probe_missing(
 ) -> Iterator[Fault]:
     """A serving leader has a readiness probe."""
     for _, run in _servers(subject, documents):
-        if "readinessProbe" not in run.container:
+        if "readinessProbe" not in run.container and not _silent(run):
             yield Fault(
                 path=(*run.path, "readinessProbe"),
                 what=f"`{text(run.container, 'name')}` has no readiness probe"
@@ -259,6 +261,17 @@ def readiness_probe_missing(
                 ),
                 fix="add a readinessProbe of the engine's health endpoint with periodSeconds: 5",
             )
+
+
+def _silent(run: Run) -> bool:
+    """Whether a container surely answers nobody: it sleeps, or is a rank above 0."""
+    if run.reading is not None:
+        rank = run.reading.rank or ""
+        return rank.isdecimal() and rank.strip("0") != ""
+    begun = run.begun
+    if begun is None or not begun.whole or not begun.commands:
+        return False
+    return all(one.program in _IDLE for one in (*begun.commands, *begun.doubtful))
 
 
 def _by_connection(pod: PodView, documents: Documents) -> Iterator[Run]:

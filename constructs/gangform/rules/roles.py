@@ -33,6 +33,12 @@ UNSAID = declare(
     Severity.STYLE,
     "lws §6; lab E6",
 )
+UNREAD = declare(
+    "queue-label-not-read",
+    "The queue label of a set of roles is not copied to the sets that it makes: they run outside quota",
+    Severity.BREAKS,
+    "kueue §2.7",
+)
 STATIC = declare(
     "scale-target-role-static",
     "An autoscaler targets the scaler of a role, which exists only where the role's scaling is External",
@@ -236,3 +242,22 @@ def slices_exceed_domains(
         fix=f"write slices: {domains}",
         seen={"slices": str(slices), "domains": str(domains)},
     )
+
+
+@rule(UNREAD, kinds=_KIND)
+def queue_label_not_read(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Each role names its queue; the object around them is read by nobody."""
+    label = text(subject.manifest, "metadata", "labels", kueue.QUEUE_NAME)
+    roles = [
+        text(role, "name")
+        for role in sequence(subject.manifest, "spec", "roles")
+        if not text(role, "metadata", "labels", kueue.QUEUE_NAME)
+    ]
+    if label and roles:
+        yield Fault(
+            path=("metadata", "labels", kueue.QUEUE_NAME),
+            what=f"queue `{label}` is named here, and not on the roles {', '.join(roles)}",
+            fix=f"write {kueue.QUEUE_NAME}: {label} into metadata.labels of each role",
+        )

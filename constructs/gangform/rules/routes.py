@@ -9,10 +9,12 @@ from gangform.apis.forms import GroupView
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, dig, sequence, text, whole
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import groups_behind, is_set, read_runs
+from gangform.rules.joins import groups_behind, is_set
 from gangform.rules.names import ingress_backends
-from gangform.rules.references import lost, missing, selector_of
+from gangform.rules.ports import opened_ports
+from gangform.rules.references import lost, missing
 from gangform.rules.rule import Context, Fault, joined, rule
+from gangform.rules.selectors import selector_of
 
 PORT = declare(
     "route-port-unknown",
@@ -116,24 +118,19 @@ def pool_port_unserved(
     found = selector_of(subject)
     if found is None:
         return
-    opened: set[int] = set()
-    for pod in documents.pods(subject.key.namespace, found[1]):
-        for run in read_runs(documents, pod):
-            if run.reading is not None and run.reading.serves_http:
-                opened.add(run.reading.port)
-            for port in sequence(run.container, "ports"):
-                opened.add(whole(port, "containerPort") or 0)
-    known = sorted(opened - {0})
+    opened = opened_ports(documents, documents.pods(subject.key.namespace, found[1]))
     ports = sequence(subject.manifest, "spec", "targetPorts")
     path: Path = ("spec", "targetPortNumber")
     number = whole(subject.manifest, *path)
     if len(ports) == 1:  # With several, each may be an engine of its own that declares none.
         path, number = ("spec", "targetPorts", 0, "number"), whole(ports[0], "number")
-    if known and number is not None and number not in known:
+    known = sorted(opened.numbers)
+    if number is not None and opened.lacks(number):
         yield Fault(
             path=path,
-            what=f"no selected pod opens port {number}; they open {', '.join(map(str, known))}",
-            fix=f"write {known[0]}",
+            what=f"no selected pod opens port {number}; they open "
+            + (", ".join(map(str, known)) or "none"),
+            fix=f"write {known[0]}" if known else "select the pods that serve",
             seen={"port": str(number)},
         )
 

@@ -91,25 +91,26 @@ class Rule(NamedTuple):
         """The documents that it is called for."""
         return documents.all if self.kinds == EVERY_KIND else documents.of(*self.kinds)
 
+    def finding(self, subject: Document, fault: Fault) -> Finding:
+        """A fault as it is reported."""
+        key = (fault.on or subject).key
+        at = DocumentPath(key.kind, key.namespace, key.name, fault.path)
+        return Finding(code=self.code, at=at, what=fault.what, fix=fault.fix, seen=fault.seen)
+
+    def keeps(self, subject: Document, fault: Fault) -> bool:
+        """Whether a fault is one of this rule: what is only a placeholder is another rule's matter."""
+        if self.blanks:
+            return True
+        value = dig((fault.on or subject).manifest, *fault.path)
+        return not isinstance(value, str) or placeholder(fault.path, value) is None
+
     def found(
         self, subject: Document, documents: Documents, context: Context
     ) -> Iterator[tuple[Document, Finding]]:
         """What is wrong with one document, each with the document that it stands in."""
         for fault in self.check(subject, documents, context):
-            document = fault.on or subject
-            if not self.blanks and _blank(document, fault.path):
-                continue
-            key = document.key
-            yield (
-                document,
-                Finding(
-                    code=self.code,
-                    at=DocumentPath(key.kind, key.namespace, key.name, fault.path),
-                    what=fault.what,
-                    fix=fault.fix,
-                    seen=fault.seen,
-                ),
-            )
+            if self.keeps(subject, fault):
+                yield fault.on or subject, self.finding(subject, fault)
 
     def __call__(
         self, subject: Document, documents: Documents, context: Context
@@ -117,11 +118,6 @@ class Rule(NamedTuple):
         """What is wrong with one document."""
         for _, finding in self.found(subject, documents, context):
             yield finding
-
-
-def _blank(document: Document, path: Path) -> bool:
-    value = dig(document.manifest, *path)
-    return isinstance(value, str) and placeholder(path, value) is not None
 
 
 RULES: dict[str, Rule] = {}
@@ -132,6 +128,7 @@ MODULES: Final = (
     "placeholders",
     "fields",
     "references",
+    "selectors",
     "pods",
     "probes",
     "endpoints",
@@ -145,12 +142,14 @@ MODULES: Final = (
     "fabric",
     "roles",
     "traffic",
+    "service_ports",
     "routes",
     "network",
     "disruption",
     "budgets",
     "allowances",
     "scaling",
+    "waking",
     "admission",
     "queues",
     "sharing",
@@ -160,6 +159,7 @@ MODULES: Final = (
     "engine",
     "command_lines",
     "variables",
+    "repetitions",
     "releases",
     "interconnect",
     "agreement",
@@ -226,5 +226,7 @@ def judge(documents: Documents, context: Context) -> list[Finding]:
     for each in load().values():
         if each.applies(context):
             for document in each.subjects(documents):
-                found.extend(each(document, documents, context))
+                for fault in each.check(document, documents, context):
+                    if each.keeps(document, fault):
+                        found.append(each.finding(document, fault))
     return list(ordered(found))

@@ -1,4 +1,4 @@
-"""Services: they reach every leader and no worker, under a name of their own, on a port that somebody opens."""
+"""Services: they reach every leader and no worker, under a name of their own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import CORE
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, Key, dig, sequence, text, whole
+from gangform.documents.document import Document, Key, dig, sequence, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
     SETS,
@@ -27,8 +27,8 @@ from gangform.rules.joins import (
     surely,
     templates,
 )
-from gangform.rules.references import selector_of
 from gangform.rules.rule import Context, Fault, joined, rule
+from gangform.rules.selectors import selector_of
 
 WORKERS = declare(
     "service-selects-workers",
@@ -53,12 +53,6 @@ COLLIDES = declare(
     "A Service has the name of the headless one that the controller makes for the group's addresses",
     Severity.BREAKS,
     "lws §1; observability §6",
-)
-UNSERVED = declare(
-    "service-port-unserved",
-    "A Service sends to a port that no selected pod opens",
-    Severity.BREAKS,
-    "observability §6",
 )
 UNREADY = declare(
     "service-publishes-unready",
@@ -86,10 +80,6 @@ SHADOWS = declare(
 )
 
 _SHARED: Final = "Shared"
-_DIGITS: Final = 10
-"""A longer number is none that means anything here."""
-
-
 _TRAFFIC: Final = ("Service", "InferencePool")
 """Kinds that send requests to the pods that they select."""
 
@@ -205,44 +195,6 @@ def service_name_collides(
                 "addresses",
                 fix=f"rename this Service: {group.name}-leader",
                 on=service,
-            )
-
-
-@rule(UNSERVED, kinds=("Service",))
-def service_port_unserved(
-    subject: Document, documents: Documents, context: Context
-) -> Iterator[Fault]:
-    """Each port of a Service leads to one that a selected pod opens."""
-    pods = _selected(subject, documents)
-    if not pods or owned(subject) or _headless(subject):
-        return
-    names: set[str] = set()
-    numbers: set[int] = set()
-    for pod in pods:
-        for run in read_runs(documents, pod):
-            if run.reading is not None and run.reading.serves_http:
-                numbers.add(run.reading.port)
-            for port in sequence(run.container, "ports"):
-                names.add(text(port, "name"))
-                numbers.add(whole(port, "containerPort") or 0)
-    known = sorted(numbers - {0})
-    for index, port in enumerate(sequence(subject.manifest, "spec", "ports")):
-        path: Path = ("spec", "ports", index)
-        target = dig(port, "targetPort")
-        number = whole(port, "targetPort") or 0
-        name = text(port, "targetPort")
-        if name.isdecimal() and len(name) < _DIGITS:
-            name, number = "", int(name)
-        if target is None:
-            number = whole(port, "port") or 0
-        missing = name not in names if name else bool(known) and number not in numbers
-        if missing:
-            yield Fault(
-                path=path if target is None else (*path, "targetPort"),
-                what=f"no selected pod opens port {name or number}; they open "
-                + (", ".join(map(str, known)) or "none"),
-                fix=f"write targetPort: {known[0]}" if known else "declare the port in the pods",
-                seen={"port": name or str(number)},
             )
 
 
