@@ -38,7 +38,7 @@ _FREE: Final = frozenset(
     {"annotations", "query", "metadata", "mountPath", "subPath", "path", "url"}
 )
 """Keys below which any text is allowed: the value is taken as it stands, and does something else than was meant."""
-_CODE: Final = frozenset({"command", "args", "data", "stringData", "status", "description", "expr"})
+_CODE: Final = frozenset({"command", "args", "data", "status", "description", "expr"})
 """Keys below which texts are programs, or say nothing to a controller."""
 
 
@@ -85,8 +85,9 @@ def placeholder(path: Path, text: str) -> Placeholder | None:
     if not _MAY_BE.search(text) or not path or not _CODE.isdisjoint(path):
         return None
     last, above = path[-1], path[-2] if len(path) > 1 else ""
-    if "env" in path:
-        found = _IN_VALUES.search(text) if last == "value" and not _TAGS.search(text) else None
+    if "env" in path or path[0] == "stringData":
+        single = (last == "value" or "env" not in path) and "\n" not in text
+        found = _IN_VALUES.search(text) if single and not _TAGS.search(text) else None
         return Placeholder(found[0], taken=True) if found else None
     if last == "image":
         found = _IN_IMAGES.search(text)

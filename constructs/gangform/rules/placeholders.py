@@ -25,7 +25,7 @@ TAKEN = declare(
     "cases h01",
 )
 
-_TEXTS_OF_OTHERS: Final = frozenset({"ConfigMap", "Secret", "PrometheusRule"})
+_TEXTS_OF_OTHERS: Final = frozenset({"ConfigMap", "PrometheusRule"})
 """Kinds that hold files and templates."""
 _EACH: Final = ("image", "value")
 
