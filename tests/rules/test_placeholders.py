@@ -55,6 +55,22 @@ def test_values_are_filled_in(make: Make, refused: Check, accepted: Check) -> No
     )
 
 
+def test_a_secret_is_filled_in(refused: Check, accepted: Check) -> None:
+    def secret(token: str) -> dict[str, Any]:
+        metadata = {"name": "hub", "namespace": "llm"}
+        return {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": metadata,
+            "stringData": {"t": token},
+        }
+
+    for token in ("<your-token>", "REPLACE_WITH_TOKEN"):
+        refused("placeholder-in-value", "stringData.t", secret(token))
+    for token in ("hf_abc", "${HF_TOKEN}", "a: <b>\nc: <your-d>\n"):
+        accepted("placeholder-in-value", secret(token))
+
+
 def test_what_is_meant_is_none(make: Make, accepted: Check) -> None:
     for value in ("<think>", "a<b", "TODO list", "$(B)", "bearer", "NCCL_V_1", "{a}", "yourself"):
         env = [{"name": "A", "value": value}]

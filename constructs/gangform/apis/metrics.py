@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-Standing = Literal["exported", "configured", "missing", "unlisted", "unknown"]
-"""`configured`: exists where the cluster's kube-state-metrics was told to make it; `missing`: nobody exports it;
-`unlisted`: no exporter that is known here, which others with the same prefix may be."""
+Standing = Literal["exported", "routed", "configured", "missing", "unlisted", "unknown"]
+"""`routed`: of a router, under the engine's prefix; `configured`: exists where the cluster's kube-state-metrics was
+told to make it; `missing`: nobody exports it; `unlisted`: no exporter that is known here, and another may."""
 
 
 class Metric(NamedTuple):
@@ -200,8 +200,10 @@ def standing(name: str) -> Standing:
         return "unknown"
     own = name.removeprefix(_ENGINE_PREFIX)
     stems = _stems(own)
-    if stems & (_ENGINE | _ROUTER):
+    if stems & _ENGINE:
         return "exported"
+    if stems & _ROUTER:
+        return "routed"
     if own.startswith(_ENGINE_FAMILIES):
         return "unknown"
     return "missing" if _near(own) else "unlisted"

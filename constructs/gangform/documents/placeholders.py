@@ -7,8 +7,10 @@ text only what nobody would mean is taken for one. Command lines are left out: s
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from gangform.documents.document import Node
 from gangform.findings import Path
 
 _SHELL: Final = r"\$\{[A-Za-z_]\w*(?::?-[^{}]*)?\}"
@@ -28,7 +30,7 @@ _IN_VALUES: Final = re.compile(
     f"^(?:{_ANGLES}|your[-_][\\w-]+|{_CAPITALS}|{_UNDERLINED}|(?:change|replace)[-_]?me)$"
     f"|(?<=[/@]){_ANGLES}|(?:^|/){_CAPITALS}(?:/|$)|{_UNDERLINED}"
 )
-_MAY_BE: Final = re.compile(r"[$<{_]|[A-Z]{2}|your|[ce]-?_?me$")
+_MAY_BE: Final = re.compile(r"[$<{]|__|[A-Z]_|[A-Z]{4}|your[-_]|e[-_]?me$")
 """What every placeholder has: asked first, since hardly any text has it."""
 _TAGS: Final = re.compile(r"<(?:think|tool_call|eos|bos|pad|unk|s)>")
 _LABELS: Final = frozenset({"labels", "matchLabels", "selector", "nodeSelector", "nodeLabels"})
@@ -36,8 +38,37 @@ _FREE: Final = frozenset(
     {"annotations", "query", "metadata", "mountPath", "subPath", "path", "url"}
 )
 """Keys below which any text is allowed: the value is taken as it stands, and does something else than was meant."""
-_CODE: Final = frozenset({"command", "args", "data", "stringData", "status", "description", "expr"})
+_CODE: Final = frozenset({"command", "args", "data", "status", "description", "expr"})
 """Keys below which texts are programs, or say nothing to a controller."""
+
+
+def candidates(node: Node, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """The texts of a node that may hold one, in order, programs and reports left out."""
+    found: list[tuple[Path, str]] = []
+    _walk(node, path, found, _MAY_BE.search)
+    return iter(found)
+
+
+def _walk(
+    node: Node,
+    path: Path,
+    found: list[tuple[Path, str]],
+    may_be: Callable[[str], object],
+) -> None:
+    pairs = (
+        node.items()
+        if isinstance(node, dict)
+        else enumerate(node)
+        if isinstance(node, list)
+        else ()
+    )
+    for key, value in pairs:
+        kind = value.__class__
+        if kind is str:
+            if may_be(value):
+                found.append(((*path, key), value))
+        elif (kind is dict or kind is list) and key not in _CODE:
+            _walk(value, (*path, key), found, may_be)
 
 
 class Placeholder(NamedTuple):
@@ -54,8 +85,9 @@ def placeholder(path: Path, text: str) -> Placeholder | None:
     if not _MAY_BE.search(text) or not path or not _CODE.isdisjoint(path):
         return None
     last, above = path[-1], path[-2] if len(path) > 1 else ""
-    if "env" in path:
-        found = _IN_VALUES.search(text) if last == "value" and not _TAGS.search(text) else None
+    if "env" in path or path[0] == "stringData":
+        single = (last == "value" or "env" not in path) and "\n" not in text
+        found = _IN_VALUES.search(text) if single and not _TAGS.search(text) else None
         return Placeholder(found[0], taken=True) if found else None
     if last == "image":
         found = _IN_IMAGES.search(text)

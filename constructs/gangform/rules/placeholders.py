@@ -7,10 +7,10 @@ from typing import Final
 
 from gangform.apis.kinds import GROUPS
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, Node
-from gangform.documents.placeholders import placeholder
+from gangform.documents.document import Document
+from gangform.documents.placeholders import Placeholder, candidates, placeholder
 from gangform.findings import Path, Severity, declare
-from gangform.rules.rule import EVERY_KIND, Context, Fault, rule
+from gangform.rules.rule import EVERY_KIND, Context, Fault, joined, rule
 
 REFUSED = declare(
     "placeholder-left",
@@ -25,7 +25,7 @@ TAKEN = declare(
     "cases h01",
 )
 
-_TEXTS_OF_OTHERS: Final = frozenset({"ConfigMap", "Secret", "PrometheusRule"})
+_TEXTS_OF_OTHERS: Final = frozenset({"ConfigMap", "PrometheusRule"})
 """Kinds that hold files and templates."""
 _EACH: Final = ("image", "value")
 
@@ -33,7 +33,7 @@ _EACH: Final = ("image", "value")
 @rule(REFUSED, kinds=EVERY_KIND, blanks=True)
 def placeholder_left(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
     """Images, names, labels and numbers are filled in."""
-    yield from _left(subject, taken=False)
+    yield from _left(subject, documents, taken=False)
 
 
 @rule(TAKEN, kinds=EVERY_KIND, blanks=True)
@@ -41,17 +41,28 @@ def placeholder_in_value(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Variables and other free texts are filled in."""
-    yield from _left(subject, taken=True)
+    yield from _left(subject, documents, taken=True)
 
 
-def _left(subject: Document, *, taken: bool) -> Iterator[Fault]:
+@joined
+def _found(documents: Documents) -> dict[int, list[tuple[Path, str, Placeholder]]]:
+    """By document what is still to be filled in, and where."""
+    return {
+        id(document): [
+            (path, value, found)
+            for path, value in candidates(document.manifest)
+            if (found := placeholder(path, value)) is not None
+        ]
+        for document in documents.all
+        if document.kind in GROUPS and document.kind not in _TEXTS_OF_OTHERS
+    }
+
+
+def _left(subject: Document, documents: Documents, *, taken: bool) -> Iterator[Fault]:
     """Containers are filled in one by one; a name that stands in several places is one thing to fill in."""
-    if subject.kind not in GROUPS or subject.kind in _TEXTS_OF_OTHERS:
-        return
     said: set[str] = set()
-    for path, value in _texts(subject.manifest, ()):
-        found = placeholder(path, value)
-        if found is None or found.taken != taken or (path[-1] not in _EACH and value in said):
+    for path, value, found in _found(documents).get(id(subject), ()):
+        if found.taken != taken or (path[-1] not in _EACH and value in said):
             continue
         said.add(value)
         yield Fault(
@@ -60,12 +71,3 @@ def _left(subject: Document, *, taken: bool) -> Iterator[Fault]:
             fix=f"write what `{found.written[:80]}` stands for, or render the file before it is applied",
             seen={"placeholder": found.written},
         )
-
-
-def _texts(node: Node, path: Path) -> Iterator[tuple[Path, str]]:
-    if isinstance(node, str):
-        yield path, node
-    elif isinstance(node, (dict, list, tuple)):
-        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
-            if isinstance(value, (str, dict, list, tuple)):
-                yield from _texts(value, (*path, key))

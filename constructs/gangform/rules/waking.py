@@ -33,7 +33,8 @@ def _of_engine(query: str) -> bool:
         name.replace("_", ":", 1) if ":" not in name else name for name in _SERIES.findall(query)
     ]
     # A name that the engine cannot have is another's, such as a router's.
-    return bool(found) and "missing" not in map(standing, found) and not _ELSE.search(query)
+    own = {"missing", "unlisted", "routed"}.isdisjoint(map(standing, found))
+    return bool(found) and own and not _ELSE.search(query)
 
 
 def _zero(spec: Manifest) -> str:
