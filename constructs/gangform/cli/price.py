@@ -13,12 +13,12 @@ from gangform.diff.price import prices
 from gangform.diff.words import line, worth_saying
 from gangform.documents.document import Document, Key
 from gangform.findings import Finding, InputError
+from gangform.units import Seconds
 
 if TYPE_CHECKING:
     from gangform.plan.cluster import ClusterPlan
     from gangform.publish import Difference, Differences
     from gangform.synth import Synthesis
-    from gangform.units import Seconds
 
 UNREAD = "it cannot be read, so what changes in it has no price"
 
@@ -95,4 +95,5 @@ def _durations(plan: ClusterPlan) -> Iterator[tuple[Key, Seconds]]:
         for workload in serving.workloads:
             group = workload.form.api_version.rpartition("/")[0]
             key = Key(group, workload.form.kind, serving.namespace, workload.name)
-            yield key, workload.role.rollout.duration
+            # Of groups that are workloads of their own, each takes its part.
+            yield key, Seconds(workload.role.rollout.duration // len(serving.workloads))

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from gangform.apis.effects import Outcome
 from gangform.apis.forms import GroupView
 from gangform.apis.keys import GPU
-from gangform.apis.kueue import surge_dips
+from gangform.apis.kueue import surge_dips, surge_finishes
 from gangform.apis.leaderworkerset import serving_groups
 from gangform.apis.versions import Versions
 from gangform.apis.views import Documents, form_of
@@ -111,11 +111,13 @@ def _rolled(
         return price._replace(rollout=how if paced else how._replace(serving=None))
     changed = {one.key for one in price.decisive}
     times = [durations[key] for key in changed if key in durations]
+    # Sets that are new with this very change do not serve yet.
+    staying = {one.key for one in new.documents} & {one.key for one in old.documents}
     how = Rollout(
         least=len(changed),
         most=len(changed),
         more_gpus=0,
-        serving=max(0, len(new.documents) - (1 if new.staged else len(changed))),
+        serving=max(0, len(staying) - (1 if new.staged else len(changed))),
         seconds=Seconds(sum(times) if new.staged else max(times)) if times else None,
     )
     return price._replace(rollout=how, sets=len(changed), staged=new.staged)
@@ -129,13 +131,16 @@ def _rollout(
     held, was_held = _partition(group), _partition(old)
     surge, gone = rollout(group, least)
     more = (peak(group, most) - most) * _group_gpus(after, group)
+    # A group that is new with this very change is made, not rolled, and does not serve yet.
+    living = least if old.replicas is None else min(least, old.replicas)
     serving = serving_groups(least, unavailable=gone)
-    if is_set(group) and queue_label(group) and surge_dips(surge, gone):
+    queued = is_set(group) and queue_label(group) != ""
+    ends = not queued or surge_finishes(surge, gone)
+    if queued and (surge_dips(surge, gone) or (not ends and least > 1)):
         serving = max(0, serving - 1)
+    serving = min(serving, living)
     if text(group.document.manifest, "spec", "strategy", "type") == "Recreate":
         more, serving = 0, 0
-    # A group that is new with this very change is made, not rolled.
-    living = least if old.replicas is None else min(least, old.replicas)
     only_released = all(
         one.consequence.change.path[-1:] == ("partition",) for one in price.decisive
     )
@@ -143,7 +148,11 @@ def _rollout(
     low, high = (max(0, min(count, ceiling) - held) for count in (living, most))
     if price.groups is not None:
         high = low
-    return Rollout(low, high, max(0, more), serving, seconds if low else None)
+    if seconds is not None:
+        # The plan's is for all groups that its rollout makes: those that surge are made beside those that roll.
+        surged = peak(group, least) - least if is_set(group) else 0
+        seconds = Seconds(seconds * (low + surged) // max(1, least - held + surged))
+    return Rollout(low, high, max(0, more), serving, seconds if low and ends else None, ends)
 
 
 def _roles(unit: Unit, after: Documents) -> Rollout:

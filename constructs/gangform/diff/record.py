@@ -43,7 +43,9 @@ class Rollout(NamedTuple):
     serving: int | None
     """Groups that serve at least; `None` where nothing holds the controller to a number."""
     seconds: Seconds | None
-    """About how long; `None` where no plan says."""
+    """About how long; under an autoscaler while it stands at its minimum; `None` where no plan says."""
+    ends: bool = True
+    """Whether it ever ends: under Kueue a surge without a group that may be missing does not (`lab E4`)."""
 
 
 class Price(NamedTuple):
