@@ -209,6 +209,11 @@ def standing(name: str) -> Standing:
     return "missing" if _near(own) else "unlisted"
 
 
+def of_router(name: str) -> bool:
+    """Whether a series under an engine's prefix is that of the router before it, which is there without engines."""
+    return bool(_stems(name.partition(":")[2]) & _ROUTER)
+
+
 def _stems(own: str) -> set[str]:
     return {own, *(own.removesuffix(suffix) for suffix in _SUFFIXES)}
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from gangform.apis.metrics import standing
+from gangform.apis.metrics import of_router, standing
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Manifest, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, declare
@@ -22,6 +22,8 @@ NEVER = declare(
 _SERIES: Final = re.compile(r"\b(?:vllm|sglang)[:_]\w+")
 _ELSE: Final = re.compile(r"\bor\b(?!\s*(?:on\s*\(\s*\)\s*)?vector)", re.IGNORECASE)
 """In a query: another series that may have a value where the first has none."""
+_OWN: Final = frozenset({"exported", "unknown"})
+"""How names stand that an engine has, or may have."""
 _KEDA: Final = "ScaledObject"
 _PROMETHEUS: Final = "prometheus"
 """What reads stored series; other triggers may know of requests themselves."""
@@ -32,8 +34,7 @@ def _of_engine(query: str) -> bool:
     found = [
         name.replace("_", ":", 1) if ":" not in name else name for name in _SERIES.findall(query)
     ]
-    # A name that the engine cannot have is another's, such as a router's.
-    own = {"missing", "unlisted", "routed"}.isdisjoint(map(standing, found))
+    own = all(standing(name) in _OWN and not of_router(name) for name in found)
     return bool(found) and own and not _ELSE.search(query)
 
 
