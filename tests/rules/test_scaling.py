@@ -153,26 +153,40 @@ def test_nobody_evicts_a_group_for_its_requests(
 
 
 def test_keda_has_words_of_its_own(make: Make, refused: Check, accepted: Check) -> None:
-    code = "scale-bounds-misnamed"
     wrong = make("keda", {"spec>minReplicaCount": ..., "spec>minReplicas": 1})
-    refused(code, "spec.minReplicas ~ write minReplicaCount: 1", wrong)
-    accepted(code, make("keda"), make("scaler"))
+    refused("scale-bounds-misnamed", "spec.minReplicas ~ write minReplicaCount: 1", wrong)
+    accepted("scale-bounds-misnamed", make("keda"), make("scaler"))
 
 
 def test_something_else_brings_a_set_back(make: Make, refused: Check, accepted: Check) -> None:
-    code = "scale-to-zero-never-wakes"
     gateway = {"type": "prometheus", "metadata": {"query": "sum(gateway_requests_waiting)"}}
     own = {"type": "prometheus", "metadata": {"query": "sum(vllm:num_requests_waiting)"}}
     for least in (0, ...):
-        refused(code, "spec.minReplicaCount", make("keda", {"spec>minReplicaCount": least}))
-    refused(code, "spec.idleReplicaCount", make("keda", {"spec>idleReplicaCount": 0}))
-    accepted(code, make("keda"))
+        refused(
+            "scale-to-zero-never-wakes",
+            "spec.minReplicaCount",
+            make("keda", {"spec>minReplicaCount": least}),
+        )
+    refused(
+        "scale-to-zero-never-wakes",
+        "spec.idleReplicaCount",
+        make("keda", {"spec>idleReplicaCount": 0}),
+    )
+    accepted("scale-to-zero-never-wakes", make("keda"))
     for triggers in ([own, gateway], [gateway], []):
-        accepted(code, make("keda", {"spec>minReplicaCount": 0, "spec>triggers": triggers}))
+        accepted(
+            "scale-to-zero-never-wakes",
+            make("keda", {"spec>minReplicaCount": 0, "spec>triggers": triggers}),
+        )
     router = {"type": "prometheus", "metadata": {"query": "vllm:num_incoming_requests_total"}}
-    accepted(code, make("keda", {"spec>minReplicaCount": 0, "spec>triggers": [router]}))
+    accepted(
+        "scale-to-zero-never-wakes",
+        make("keda", {"spec>minReplicaCount": 0, "spec>triggers": [router]}),
+    )
     metric = {"type": "External", "external": {"metric": {"name": "vllm_num_requests_waiting"}}}
     refused(
-        code, "spec.minReplicas", make("scaler", {"spec>minReplicas": 0, "spec>metrics": [metric]})
+        "scale-to-zero-never-wakes",
+        "spec.minReplicas",
+        make("scaler", {"spec>minReplicas": 0, "spec>metrics": [metric]}),
     )
-    accepted(code, make("scaler", {"spec>metrics": [metric]}))
+    accepted("scale-to-zero-never-wakes", make("scaler", {"spec>metrics": [metric]}))
