@@ -57,7 +57,8 @@ MAY_BE_CHANGED: Final = frozenset(
         ),
         *("service-links-shadow-engine", "service-name-collides", "service-port-dead"),
         *("service-port-unserved", "shared-memory-missing", "sidecar-upstream-unserved"),
-        *("startup-probe-missing", "unsubstituted-placeholder", "variable-undefined"),
+        *("placeholder-in-value", "placeholder-left", "startup-probe-missing"),
+        "variable-undefined",
     }
 )
 """Findings of what is absent, and of names and numbers that overlays write: not said of what one changes."""
