@@ -177,6 +177,7 @@ def test_something_else_brings_a_set_back(make: Make, refused: Check, accepted: 
         make("keda"),
         make("keda", {"spec>minReplicaCount": ..., "spec>minReplicas": 1}),
     )
+    accepted("scale-to-zero-never-wakes", make("keda"))
     for triggers in ([own, gateway], [gateway], []):
         accepted(
             "scale-to-zero-never-wakes",

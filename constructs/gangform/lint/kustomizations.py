@@ -55,6 +55,7 @@ MAY_BE_CHANGED: Final = frozenset(
         "needed-field-absent",
         "node-rank-missing",
         "object-malformed",
+        "placeholder-in-value",
         "placeholder-left",
         "pod-group-unresolved",
         "pod-would-be-refused",

@@ -38,7 +38,7 @@ REFUSED = declare(
 REQUESTS = declare(
     "gpu-pod-without-request",
     "A GPU pod asks for no memory: it lands on full nodes and is evicted first",
-    Severity.DEGRADES,
+    Severity.STYLE,
     "design §4 Workload; kueue §11 item 5",
 )
 DISK = declare(

@@ -31,7 +31,7 @@ UNBOUNDED = declare(
 BEYOND = declare(
     "memory-volume-beyond-limit",
     "A volume in memory may grow to all that its container may take, and what is in it counts as the container's",
-    Severity.DEGRADES,
+    Severity.STYLE,
     "Kubernetes: emptyDir in memory counts towards the container's limit",
 )
 
