@@ -135,10 +135,11 @@ def _report(form: str, found: Adoption, title: str) -> None:
         )
         for price in shown
     ]
-    blocks = [Block(title=title, columns=("object", "when it is applied"), rows=rows)]
+    columns: tuple[str, ...] = ("object", "when it is applied")
+    blocks = [Block(title=title, columns=columns, rows=rows, code=columns[:1])]
     if ways := _ways(found):
         columns = ("object", "field", "runs", "would be", "effect", "to keep it")
-        blocks.append(Block(title="fields", columns=columns, rows=ways, level=2))
+        blocks.append(Block(title="fields", columns=columns, rows=ways, level=2, code=columns[:4]))
         blocks.append(Block(title="note", rows=[(REMOVED,)], level=2))
     if found.hints:
         blocks.append(Block(title="names", rows=[(hint,) for hint in found.hints], level=2))
