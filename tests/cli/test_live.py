@@ -164,6 +164,37 @@ def test_a_container_of_another_name_cannot_be_kept(
     assert "input: none: the name of the container is ours" in out
 
 
+def test_a_patch_that_synth_refuses_is_said_to_be(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    exclusive = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+    of(living, SET)["metadata"]["annotations"][exclusive] = "example.net/rack"
+    place = save(folder, living)
+    assert (
+        "but synth refuses it: exclusive-topology-under-queue: " in run("diff", "--live", place).out
+    )
+    (refused,) = json.loads(run("diff", "--live", place, "-o", "json").out)["refused"]
+    assert refused["serving"] == "r1" and refused["code"] == "exclusive-topology-under-queue"
+
+
+def test_a_secret_that_runs_is_neither_shown_nor_put_into_a_patch(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    for template in templates(living, SET):
+        container = template["spec"]["containers"][0]
+        container["env"] += [{"name": "A_TOKEN", "value": "sesame"}, {"name": "B", "value": "1"}]
+        container["args"] = [*container["args"], "--api-key", "sesame"]
+    place = save(folder, living)
+    for form in ("table", "markdown", "json"):
+        out = run("diff", "--live", place, "-o", form).out
+        assert "sesame" not in out
+        assert "A_TOKEN" in out
+    (kept,) = json.loads(out)["keep"]
+    assert "a secret in plain text belongs into a Secret" in str(kept["inputs"])
+    env = kept["patch"]["merge"]["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]
+    assert env["containers"][0]["env"] == [{"name": "B", "value": "1"}]
+
+
 def test_a_set_of_another_name_says_what_to_set(
     run: Run, folder: Path, living: list[Object]
 ) -> None:

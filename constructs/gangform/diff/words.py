@@ -9,7 +9,7 @@ from typing import Any
 from gangform.apis.effects import Outcome
 from gangform.diff.record import Field, Price, Rollout
 from gangform.documents.changes import Change
-from gangform.documents.document import Node
+from gangform.documents.document import Node, printable
 from gangform.units import Seconds
 
 _LONGEST = 60
@@ -150,7 +150,7 @@ def value(node: Node | None) -> str:
     if node is None:
         return "–"
     text = node if isinstance(node, str) else _json(node)
-    text = " ".join(text.split())
+    text = printable(" ".join(text.split()))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
