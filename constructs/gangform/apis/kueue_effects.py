@@ -44,7 +44,7 @@ def queue_labels(what: str, evidence: Evidence, source: str) -> Iterator[Effect]
         Evidence.CODE,
         "kueue §2.4; kubernetes-sigs/kueue#4967; read at 0.17.0",
         says=f"{what} gets its queue when it is made",
-        by=WHILE_MANAGED,
+        by="by the webhook of Kueue",
         ways=("added",),
     )
     yield Effect(
@@ -167,6 +167,8 @@ FLAVOR = Effects(
     ],
 )
 
+_GONE = "groups that run stay, and none is admitted by it any more"
+"""Kueue's workload controller: an admitted Workload is kept, any other is inadmissible (code of 0.16 to 0.20)."""
 _QUOTA = field("spec.resourceGroups[].flavors[].resources[].nominalQuota")
 
 QUEUE = Effects(
@@ -206,6 +208,7 @@ QUEUE = Effects(
         Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.4"),
         Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.4"),
     ],
+    gone=_GONE,
 )
 
 LOCAL_QUEUE = Effects(
@@ -223,6 +226,7 @@ LOCAL_QUEUE = Effects(
         Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.5"),
         Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.5"),
     ],
+    gone=_GONE,
 )
 
 PRIORITY = Effects(
