@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import subprocess
@@ -155,7 +156,7 @@ def test_diff_takes_a_revision_and_sees_what_is_not_committed(run: Run, reposito
 def test_of_several_clusters_every_line_names_its_own(run: Run, folder: Path) -> None:
     file = folder / "gangform.yaml"
     fleet = yaml.safe_load(file.read_text())
-    west = {**fleet["cluster"], "name": "west"}
+    west = copy.deepcopy(fleet["cluster"]) | {"name": "west"}
     fleet["clusters"] = [fleet.pop("cluster"), west]
     fleet["servings"][0]["clusters"] = ["prod"]
     file.write_text(yaml.safe_dump(fleet))
