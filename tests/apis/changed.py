@@ -224,6 +224,13 @@ CASES = [
         annotation(EXCLUSIVE.replace("sigs.k8s.io/", "sigs.k8s.io/subgroup-"), "rack"),
         "rolls",
     ),
+    Case(
+        "LeaderWorkerSet",
+        "queue of Volcano",
+        annotation("scheduling.volcano.sh/queue-name", "other"),
+        "none",
+        before=annotation("scheduling.volcano.sh/queue-name", "one"),
+    ),
     Case("LeaderWorkerSet", "a label", label("team", "b"), "none"),
     Case("LeaderWorkerSet", "what no revision knows", put("spec/other", 1), "none"),
     Case("DisaggregatedSet", "groups of a role", put(f"{ROLE}/spec/replicas", 3), "none"),

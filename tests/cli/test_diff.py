@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 Run = Callable[..., Any]
 IMAGE = 'engine: {name: vllm, version: "0.32.0"}'
@@ -149,6 +151,19 @@ def test_diff_takes_a_revision_and_sees_what_is_not_committed(run: Run, reposito
     (repository / "dist/prod/r1.k8s.yaml").unlink()
     assert "LeaderWorkerSet/llm/r1  removed: 2 groups, 32 GPUs" in run("diff", "HEAD").out
     assert run("diff", "HEAD").status == 0
+
+
+def test_of_several_clusters_every_line_names_its_own(run: Run, folder: Path) -> None:
+    file = folder / "gangform.yaml"
+    fleet = yaml.safe_load(file.read_text())
+    west = copy.deepcopy(fleet["cluster"]) | {"name": "west"}
+    fleet["clusters"] = [fleet.pop("cluster"), west]
+    fleet["servings"][0]["clusters"] = ["prod"]
+    file.write_text(yaml.safe_dump(fleet))
+    run("synth")
+    fleet["servings"][0]["engine"]["version"] = "0.33.0"
+    file.write_text(yaml.safe_dump(fleet))
+    assert run("synth").err.startswith("prod: LeaderWorkerSet/llm/r1: rolls 2 groups")
 
 
 def test_diff_for_machines_and_for_pull_requests(run: Run, repository: Path) -> None:

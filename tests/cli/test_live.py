@@ -92,10 +92,8 @@ def test_what_synth_wrote_is_adopted(run: Run, folder: Path, living: list[Object
 def test_json_from_stdin_is_read_too(
     run: Run, living: list[Object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Stdin:
-        buffer = io.BytesIO(json.dumps({"kind": "List", "items": living}).encode())
-
-    monkeypatch.setattr("sys.stdin", Stdin)
+    text = json.dumps({"kind": "List", "items": living})
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     data = json.loads(run("diff", "--live", "-", "-o", "json").out)
     assert data["adopted"] == ["LeaderWorkerSet/llm/r1", "Deployment/llm/small"]
     assert data["changes"] == [] and data["keep"] == []
@@ -195,6 +193,14 @@ def test_a_secret_that_runs_is_neither_shown_nor_put_into_a_patch(
     assert env["containers"][0]["env"] == [{"name": "B", "value": "1"}]
 
 
+def test_what_was_not_given_is_not_compared(run: Run, folder: Path, living: list[Object]) -> None:
+    out = run("diff", "--live", save(folder, [of(living, "Service")])).out
+    assert (
+        "LeaderWorkerSet/llm/r1 is not compared: what was given holds no LeaderWorkerSet of namespace llm"
+        in out
+    )
+
+
 def test_a_set_of_another_name_says_what_to_set(
     run: Run, folder: Path, living: list[Object]
 ) -> None:
@@ -225,7 +231,7 @@ def test_what_a_controller_made_is_left_out(run: Run, folder: Path, living: list
 @pytest.mark.parametrize(
     ("content", "status", "said"),
     [
-        ("", 2, "holds no object"),
+        ("", 2, "holds nothing"),
         ("a: [", 1, "error["),
         ("just words", 1, "error["),
         ("kind: List\nitems: []\n", 2, "holds no object"),
@@ -256,7 +262,7 @@ def test_objects_of_no_shape_are_answered(run: Run, folder: Path, living: list[O
 def test_a_file_that_is_not_there_is_a_wrong_call(run: Run) -> None:
     status, _, err = run("diff", "--live", "nothing.yaml")
     assert status == 2
-    assert "kubectl get lws,svc,pdb" in err
+    assert "kubectl get lws,deploy,svc,pdb" in err
 
 
 def test_several_clusters_are_told_apart_by_what_runs(

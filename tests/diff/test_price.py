@@ -99,6 +99,15 @@ def test_groups_that_are_new_take_no_time_and_do_not_serve_yet(cost: Cost) -> No
     assert "rolls 2 groups (+0 GPUs while it lasts, at least 2 serving, ~2 min)" in found
 
 
+def test_a_higher_minimum_does_not_serve_when_the_rollout_begins(cost: Cost) -> None:
+    def higher(objects: list[Object]) -> None:
+        image(objects)
+        one(objects, "HorizontalPodAutoscaler")["spec"]["minReplicas"] = 3
+
+    found = cost(shipped("prod-kueue", "qwen3-coder"), higher)
+    assert "rolls 3 to 4 groups (+0 GPUs while it lasts, at least 1 serving)" in found[0]
+
+
 def test_a_canary_that_goes_on_takes_the_time_of_what_it_releases(cost: Cost) -> None:
     key = Key("leaderworkerset.x-k8s.io", SET, "llm", "deepseek-r1")
     objects = shipped("prod-kueue", "deepseek-r1")

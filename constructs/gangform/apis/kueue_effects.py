@@ -45,7 +45,7 @@ def queue_labels(what: str) -> Iterator[Effect]:
         Evidence.LAB,
         "kueue §2.4; kubernetes-sigs/kueue#4967; seen at 0.17.0",
         says=f"{what} gets its queue when it is made",
-        by=WHILE_MANAGED,
+        by="by the webhook of Kueue",
         ways=("added",),
     )
     yield Effect(
@@ -168,6 +168,8 @@ FLAVOR = Effects(
     ],
 )
 
+_GONE = "groups that run stay, and none is admitted by it any more"
+"""Kueue's workload controller: an admitted Workload is kept, any other is inadmissible (code of 0.16 to 0.20)."""
 _QUOTA = field("spec.resourceGroups[].flavors[].resources[].nominalQuota")
 
 QUEUE = Effects(
@@ -207,6 +209,7 @@ QUEUE = Effects(
         Effect(("metadata",), Outcome.NONE, Evidence.LAB, "kueue §1.4"),
         Effect((), Outcome.IN_PLACE, Evidence.LAB, "kueue §1.4"),
     ],
+    gone=_GONE,
 )
 
 LOCAL_QUEUE = Effects(
@@ -224,6 +227,7 @@ LOCAL_QUEUE = Effects(
         Effect(("metadata",), Outcome.NONE, Evidence.LAB, "kueue §1.5"),
         Effect((), Outcome.IN_PLACE, Evidence.LAB, "kueue §1.5"),
     ],
+    gone=_GONE,
 )
 
 PRIORITY = Effects(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangform.apis import disaggregatedset, kueue, leaderworkerset
+from gangform.apis import disaggregatedset, kueue, leaderworkerset, volcano
 from gangform.apis.core_effects import replicas
 from gangform.apis.effects import Condition, Effect, Effects, Outcome, Situation, field
 from gangform.apis.kueue_effects import MANAGED, WHILE_MANAGED, managed, queue_labels
@@ -159,6 +159,13 @@ _ROWS = [
             paced=False,
         )
         for key, source in zip(_COPIED, ("lws §2b; lab E2", "lws §1"), strict=True)
+    ),
+    Effect(
+        ("metadata", "annotations", volcano.QUEUE_NAME),
+        Outcome.NONE,
+        Evidence.CODE,
+        "lws §5: a PodGroup is made once, and never updated",
+        says="a group goes to the new queue at its next start",
     ),
     Effect(("metadata",), Outcome.NONE, Evidence.LAB, "lab E2"),
     Effect((), Outcome.NONE, Evidence.CODE, "lws §2b: not in the revision"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gangform.cli.files import read_stream
 from gangform.cli.findings import refused, show
 from gangform.cli.price import known
 from gangform.cli.selection import Selection, select
@@ -17,8 +16,8 @@ from gangform.diff.folders import document_of
 from gangform.diff.live import Adoption, adopt
 from gangform.diff.words import record, said, sides, worth_saying
 from gangform.documents.document import Document, Key
-from gangform.documents.read import read_manifests
-from gangform.findings import EnvironmentFault, InputError
+from gangform.documents.objects import read_objects
+from gangform.findings import InputError
 
 if TYPE_CHECKING:
     from gangform.bundle import Bundle
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from gangform.inputs.cluster import Cluster
     from gangform.synth import Synthesis
 
+_COMMAND = "kubectl get lws,deploy,svc,pdb -n NAMESPACE -o yaml"
 ADOPTED = "adopted without a restart"
 REMOVED = (
     "fields that only the living object has count as removed: `kubectl apply` removes what it wrote before, with "
@@ -97,23 +97,11 @@ def _running(place: str) -> list[Document]:
         UsageError: There is none.
         InputError: Some of it cannot be read.
     """
-    try:
-        content = sys.stdin.buffer.read() if place == "-" else Path(place).read_bytes()
-    except FileNotFoundError:
-        raise UsageError(
-            f"there is no file {place}; `kubectl get lws,svc,pdb -n NAMESPACE -o yaml` writes one"
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise EnvironmentFault(f"{place}: {reason.lower()}") from error
-    read = read_manifests(content.decode(errors="replace"), "stdin" if place == "-" else place)
-    broken = [finding for document in read for finding in document.findings]
-    if broken:
-        raise InputError(broken)
-    found = [document_of(one) for one in read]
+    text, shown = read_stream(place, _COMMAND)
+    found = [document_of(one) for one in read_objects(text, shown)]
     named = [one for one in found if one.kind and one.key.name]
     if not named:
-        raise UsageError(f"{place} holds no object; give it what `kubectl get … -o yaml` prints")
+        raise UsageError(f"{shown} holds no object; wanted is what `{_COMMAND}` prints")
     return named
 
 

@@ -31,19 +31,20 @@ def approve(made: Synthesis, found: Differences, allowed: Collection[str]) -> No
     """
     refused: list[Finding] = []
     priced = list(against_folder(made, found))
-    say_prices(priced)
+    say_prices(priced, several=len(made.plans) > 1)
     for one in priced:
         refused += not_allowed(one.prices, allowed)
     if refused:
         raise InputError(refused)
 
 
-def say_prices(priced: Iterable[Priced]) -> None:
-    """One line an object, to stderr; with the cluster where there are several."""
-    found = [(one.cluster, price) for one in priced for price in worth_saying(one.prices)]
-    several = len({cluster for cluster, _ in found}) > 1
-    for cluster, price in found:
-        tell(f"{f'{cluster}: ' if several else ''}{line(price)}")
+def say_prices(priced: Iterable[Priced], *, several: bool) -> None:
+    """One line an object, to stderr; with the cluster where there are several, in the fleet or in the folder."""
+    found = list(priced)
+    several = several or len(found) > 1
+    for one in found:
+        for price in worth_saying(one.prices):
+            tell(f"{f'{one.cluster}: ' if several else ''}{line(price)}")
 
 
 def against_folder(made: Synthesis, found: Differences) -> Iterator[Priced]:

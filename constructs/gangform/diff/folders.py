@@ -9,8 +9,8 @@ from gangform.apis.versions import Versions
 from gangform.apis.views import Documents
 from gangform.diff.price import prices
 from gangform.diff.record import Price
-from gangform.documents.document import Document, Key
-from gangform.documents.read import SourceDocument, WrittenFloat, read_manifests
+from gangform.documents.document import Document, Key, Manifest
+from gangform.documents.read import WrittenFloat, read_manifests
 from gangform.units import Seconds
 
 
@@ -84,14 +84,14 @@ def documents_of(content: bytes | None, path: str) -> list[Document] | None:
     found = read_manifests(content.decode(errors="replace"), path)
     if any(one.findings for one in found):
         return None
-    made = [document_of(one) for one in found]
+    made = [document_of(one.manifest) for one in found]
     # Settings of a tool lie beside manifests: no object of a cluster.
     return [one for one in made if one.kind and one.key.name]
 
 
-def document_of(read: SourceDocument) -> Document:
+def document_of(read: Manifest) -> Document:
     """An object as it is compared: a number with a fraction is text, as a quantity is."""
-    return Document(manifest=_texts(read.manifest), builder="")
+    return Document(manifest=_texts(read), builder="")
 
 
 def _texts(node: Any) -> Any:
@@ -99,4 +99,6 @@ def _texts(node: Any) -> Any:
         return {key: _texts(value) for key, value in node.items()}
     if isinstance(node, list):
         return [_texts(value) for value in node]
-    return node.written if isinstance(node, WrittenFloat) else node
+    if isinstance(node, WrittenFloat):
+        return node.written
+    return repr(node) if isinstance(node, float) else node

@@ -87,7 +87,7 @@ def _workload(
     price = basis._replace(fields=tuple(changed), outcome=outcome)
     if outcome is not Outcome.ROLLS or not new.groups:
         return price
-    return _rolled(price, old, new, after, durations)
+    return _rolled(price, old, new, before, after, durations)
 
 
 def _fields(old: Unit, new: Unit, versions: Versions | None) -> Iterator[Field]:
@@ -98,7 +98,12 @@ def _fields(old: Unit, new: Unit, versions: Versions | None) -> Iterator[Field]:
 
 
 def _rolled(
-    price: Price, old: Unit, new: Unit, after: Documents, durations: Mapping[Key, Seconds]
+    price: Price,
+    old: Unit,
+    new: Unit,
+    before: Documents,
+    after: Documents,
+    durations: Mapping[Key, Seconds],
 ) -> Price:
     paced = all(one.consequence.effect.paced for one in price.decisive)
     if not new.sets:
@@ -106,8 +111,8 @@ def _rolled(
         form = form_of(group.kind)
         if form is not None and not form.can.rolls_in_place:
             return price._replace(rollout=_roles(new, after))
-        before = old.groups[0] if old.groups else group
-        how = _rollout(group, before, after, price, durations.get(new.key))
+        was = old.groups[0] if old.groups else group
+        how = _rollout(group, was, before, after, price, durations.get(new.key))
         return price._replace(rollout=how if paced else how._replace(serving=None))
     changed = {one.key for one in price.decisive}
     times = [durations[key] for key in changed if key in durations]
@@ -124,7 +129,12 @@ def _rolled(
 
 
 def _rollout(
-    group: GroupView, old: GroupView, after: Documents, price: Price, seconds: Seconds | None
+    group: GroupView,
+    old: GroupView,
+    before: Documents,
+    after: Documents,
+    price: Price,
+    seconds: Seconds | None,
 ) -> Rollout:
     """The rollout of one set or Deployment, by its own fields."""
     least, most = base_groups(after, group), most_groups(after, group)
@@ -133,12 +143,15 @@ def _rollout(
     more = (peak(group, most) - most) * _group_gpus(after, group)
     # A group that is new with this very change is made, not rolled, and does not serve yet.
     living = least if old.replicas is None else min(least, old.replicas)
-    serving = serving_groups(least, unavailable=gone)
+    stood = min(least, base_groups(before, old))
+    # An autoscaler may add those that a higher minimum asks for only after the rollout has begun.
+    floor = least if price.groups is not None else stood
+    serving = serving_groups(floor, unavailable=gone)
     queued = is_set(group) and queue_label(group) != ""
     ends = not queued or surge_finishes(surge, gone)
     if queued and (surge_dips(surge, gone) or (not ends and least > 1)):
         serving = max(0, serving - 1)
-    serving = min(serving, living)
+    serving = min(serving, stood)
     if text(group.document.manifest, "spec", "strategy", "type") == "Recreate":
         more, serving = 0, 0
     only_released = all(
