@@ -186,7 +186,7 @@ def test_what_an_overlay_may_add_is_not_missed_below_it(
     run: Run, write: Write, workload: str
 ) -> None:
     write("base/kustomization.yaml", "resources: [set.yaml]\n")
-    write("base/set.yaml", workload.format(name="r1").replace("engine:1.0", "Engine:1.0"))
+    write("base/set.yaml", workload.format(name="r1").replace("engine:1.0", "ENGINE"))
     write("over/kustomization.yaml", "resources: [../base]\n")
     kustomization.cache_clear()
     assert "placeholder-left" in [code for code, _ in codes(run("base", "over"))]
