@@ -322,6 +322,25 @@ def test_a_file_that_cannot_be_read_is_in_every_answer(run: Run, repository: Pat
     assert cluster["unread"] == ["prod/r1.k8s.yaml"]
 
 
+def test_a_pipe_among_manifests_is_not_read(run: Run, repository: Path) -> None:
+    os.mkfifo(repository / "dist" / "prod" / "pipe.yaml")
+    os.mkfifo(repository / "dist" / "prod" / "pipe.k8s.yaml")
+    assert run("diff").out.endswith("nothing changes\n")
+    assert run("synth").status == 0
+
+
+def test_no_secret_is_shown(run: Run, repository: Path) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {key: %s}\n"
+    file = repository / "dist" / "prod" / "secret.yaml"
+    file.write_text(secret % "sesame")
+    commit(repository)
+    file.write_text(secret % "open")
+    for form in ("table", "markdown", "json"):
+        out = run("diff", "HEAD", "-o", form).out
+        assert "stringData.key" in out
+        assert "sesame" not in out and '"open"' not in out and "`open`" not in out
+
+
 def test_settings_of_a_tool_beside_manifests_are_no_objects(run: Run, repository: Path) -> None:
     (repository / "dist" / "prod" / "kustomization.yaml").write_text("resources: [r1.k8s.yaml]")
     assert run("diff").out.endswith("nothing changes\n")
