@@ -341,6 +341,21 @@ def test_no_secret_is_shown(run: Run, repository: Path) -> None:
         assert "sesame" not in out and '"open"' not in out and "`open`" not in out
 
 
+def test_a_base_is_priced_beside_its_patch(run: Run, repository: Path) -> None:
+    folder = repository / "manifests"
+    folder.mkdir()
+    head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: a}\n"
+    base = (
+        head + 'spec: {replicas: 2, template: {spec: {containers: [{name: c, image: "x:%d"}]}}}\n'
+    )
+    (folder / "a.yaml").write_text(base % 1)
+    (folder / "patch.yaml").write_text(head + "spec: {replicas: 3}\n")
+    commit(repository)
+    (folder / "a.yaml").write_text(base % 2)
+    out = run("diff", "HEAD", "--output-dir", "manifests").out
+    assert "Deployment/a/d  rolls 2 groups" in out
+
+
 def test_settings_of_a_tool_beside_manifests_are_no_objects(run: Run, repository: Path) -> None:
     (repository / "dist" / "prod" / "kustomization.yaml").write_text("resources: [r1.k8s.yaml]")
     assert run("diff").out.endswith("nothing changes\n")
