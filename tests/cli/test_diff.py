@@ -322,6 +322,40 @@ def test_a_file_that_cannot_be_read_is_in_every_answer(run: Run, repository: Pat
     assert cluster["unread"] == ["prod/r1.k8s.yaml"]
 
 
+def test_a_pipe_among_manifests_is_not_read(run: Run, repository: Path) -> None:
+    os.mkfifo(repository / "dist" / "prod" / "pipe.yaml")
+    os.mkfifo(repository / "dist" / "prod" / "pipe.k8s.yaml")
+    assert run("diff").out.endswith("nothing changes\n")
+    assert run("synth").status == 0
+
+
+def test_no_secret_is_shown(run: Run, repository: Path) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {key: %s}\n"
+    file = repository / "dist" / "prod" / "secret.yaml"
+    file.write_text(secret % "sesame")
+    commit(repository)
+    file.write_text(secret % "open")
+    for form in ("table", "markdown", "json"):
+        out = run("diff", "HEAD", "-o", form).out
+        assert "stringData.key" in out
+        assert "sesame" not in out and '"open"' not in out and "`open`" not in out
+
+
+def test_a_base_is_priced_beside_its_patch(run: Run, repository: Path) -> None:
+    folder = repository / "manifests"
+    folder.mkdir()
+    head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: a}\n"
+    base = (
+        head + 'spec: {replicas: 2, template: {spec: {containers: [{name: c, image: "x:%d"}]}}}\n'
+    )
+    (folder / "a.yaml").write_text(base % 1)
+    (folder / "patch.yaml").write_text(head + "spec: {replicas: 3}\n")
+    commit(repository)
+    (folder / "a.yaml").write_text(base % 2)
+    out = run("diff", "HEAD", "--output-dir", "manifests").out
+    assert "Deployment/a/d  rolls 2 groups" in out
+
+
 def test_settings_of_a_tool_beside_manifests_are_no_objects(run: Run, repository: Path) -> None:
     (repository / "dist" / "prod" / "kustomization.yaml").write_text("resources: [r1.k8s.yaml]")
     assert run("diff").out.endswith("nothing changes\n")
@@ -346,36 +380,3 @@ def test_no_name_or_value_of_a_manifest_is_markup(run: Run, repository: Path) ->
     out = run("diff").out
     assert "\x1b" not in out
     assert "\\u001b[2J" in out
-
-
-# ── diff --defaults ──────────────────────────────────────────────────────────────────────────────
-
-
-def test_an_edition_that_is_not_there_names_those_that_are(run: Run) -> None:
-    status, _, err = run("diff", "--defaults", "99")
-    assert status == 2
-    assert "there is no edition 99 of the defaults; this release knows 1" in err
-
-
-def test_the_same_edition_costs_nothing(run: Run) -> None:
-    ran = run("diff", "--defaults", "1")
-    assert ran.status == 0
-    assert ran.out == "defaults 1 against defaults 1\n  nothing changes\n"
-
-
-def test_another_edition_is_priced(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gangform.inputs import defaults
-    from gangform.units import Seconds
-
-    newer = defaults.defaults(1)._replace(edition=2, pre_stop=Seconds(20))
-    monkeypatch.setitem(defaults.EDITIONS, 2, newer)
-    out = run("diff", "--defaults", "2").out
-    assert "prod: defaults 2 against defaults 1" in out
-    assert "LeaderWorkerSet/llm/r1  rolls 2 groups" in out
-    assert "Deployment/llm/small    rolls 2 groups" in out
-
-
-def test_one_question_at_a_time(run: Run) -> None:
-    status, _, err = run("diff", "HEAD", "--defaults", "1")
-    assert status == 2
-    assert "ask one of them" in err

@@ -36,6 +36,17 @@ def test_a_fleet_is_written_validates_and_is_synthesised(
     assert (folder / "dist" / "prod" / "r1.k8s.yaml").is_file()
 
 
+def test_a_model_that_is_no_id_is_left_to_people(run: Run, folder: Path, stream: Path) -> None:
+    odd = living()
+    leader_spec(odd)["containers"][0] |= {"command": ["vllm", "serve", "a/b\n- c: 1"], "args": []}
+    stream.write_text(yaml.safe_dump(odd))
+    assert run("init", "--from", "live.yaml").status == 0
+    (serving,) = yaml.safe_load((folder / "gangform.yaml").read_text())["servings"]
+    assert serving["name"] == "r1"
+    status, _, err = run("validate")
+    assert status == 1 and "there is no model profile" in err
+
+
 def test_a_file_that_is_there_is_left_alone(run: Run, folder: Path, stream: Path) -> None:
     (folder / "gangform.yaml").write_text("mine\n")
     ran = run("init", "--from", "live.yaml")

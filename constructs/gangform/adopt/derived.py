@@ -93,20 +93,22 @@ def made_of(
 
 def _stand_in(name: str, reference: str) -> ModelProfile:
     """A profile with no figures that matter here."""
-    return ModelProfile.model_validate(
-        {
-            "name": name,
-            "repository": f"x/{name}"
-            if "$" in reference or reference[:1] in ("", "/")
-            else reference,
-            "weights": "bf16",
-            "checkpoint": "1Gi",
-            "contextLimit": 2**31 - 1,
-            "measured": {"weightsPerGpu": "1Gi", "kvBytesPerToken": 1},
-        },
-        by_alias=True,
-        by_name=False,
-    )
+    by_hub = "$" not in reference and reference[:1] not in ("", "/")
+    written = {
+        "name": name,
+        "weights": "bf16",
+        "checkpoint": "1Gi",
+        "contextLimit": 2**31 - 1,
+        "measured": {"weightsPerGpu": "1Gi", "kvBytesPerToken": 1},
+    }
+    for repository in (reference, f"x/{name}") if by_hub else (f"x/{name}",):
+        try:
+            return ModelProfile.model_validate(
+                {**written, "repository": repository}, by_alias=True, by_name=False
+            )
+        except ValueError:
+            continue  # What a command line calls a model may be no id at all.
+    raise AssertionError(name)
 
 
 def needed(asked: Mapping[str, Any], ours: Document, path: Path) -> dict[str, Any]:

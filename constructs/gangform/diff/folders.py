@@ -50,8 +50,7 @@ def price_folders(
         here = [path for path in paths if cluster_of(path) == folder]
         if all(before.get(path) == after.get(path) for path in here):
             continue
-        old: list[Document] = []
-        new: list[Document] = []
+        read: list[_File] = []
         unread: list[str] = []
         for path in here:
             was, now = before.get(path), after.get(path)
@@ -63,13 +62,34 @@ def price_folders(
                 if was != now:
                     unread.append(path)
                 continue
-            new += ours
-            old += theirs
+            read.append(_File(theirs, ours))
         facts = known(folder)
-        found = prices(
-            Documents(old), Documents(new), versions=facts.versions, durations=facts.durations
-        )
+        found = [
+            price
+            for files in _together(read)
+            for price in prices(
+                Documents(one for file in files for one in file.before),
+                Documents(one for file in files for one in file.after),
+                versions=facts.versions,
+                durations=facts.durations,
+            )
+        ]
         yield Priced(folder, tuple(found), tuple(unread))
+
+
+class _File(NamedTuple):
+    """The objects of a file, before and after."""
+
+    before: list[Document]
+    after: list[Document]
+
+
+def _together(files: list[_File]) -> list[list[_File]]:
+    """Files that are priced together: all; each by itself where an object stands in two, as a base and its patch do."""
+    sides = ([one.before for one in files], [one.after for one in files])
+    keys = [[one.key for file in side for one in file] for side in sides]
+    parted = any(len(set(each)) < len(each) for each in keys)
+    return [[file] for file in files] if parted else [files]
 
 
 def cluster_of(path: str) -> str:

@@ -175,12 +175,16 @@ def _reason(found: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def on_disk(folder: Path) -> dict[str, bytes]:
-    """Every manifest below a folder as it is now, by its path below it. Links and hidden folders are not entered."""
+    """Every manifest below a folder as it is now, by its path below it.
+
+    Hidden files and folders are left out, and what is no ordinary file: a link, or a pipe that nobody writes to.
+    """
     found: dict[str, bytes] = {}
     for here, inside, names in os.walk(folder):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
         for name in sorted(names):
             place = Path(here, name)
-            if name.endswith(SUFFIXES) and not name.startswith(".") and not place.is_symlink():
+            plain = place.is_file() and not place.is_symlink()
+            if name.endswith(SUFFIXES) and not name.startswith(".") and plain:
                 found[place.relative_to(folder).as_posix()] = place.read_bytes()
     return found

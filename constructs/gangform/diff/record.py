@@ -11,7 +11,7 @@ from gangform.apis.effects import Outcome
 from gangform.apis.versions import Versions
 from gangform.documents.changes import Change, spelled
 from gangform.documents.document import Document, Key, Node
-from gangform.documents.secrets import HIDDEN, is_secret, without_secrets
+from gangform.documents.secrets import HIDDEN, holds_secrets, is_secret, without_secrets
 from gangform.units import Seconds
 
 Role = Literal["workload", "foundation", "beside"]
@@ -90,18 +90,21 @@ def fields(before: Document, after: Document, versions: Versions | None) -> Iter
     for one in consequences(before.manifest, after.manifest, versions):
         gone = one.change.way == "removed"
         path = spelled(one.change.path, (before if gone else after).manifest)
-        yield Field(after.key, path, one._replace(change=_shown(one.change, path)))
+        yield Field(after.key, path, one._replace(change=_shown(one.change, after.kind, path)))
 
 
 _VARIABLE = re.compile(r"\.env\[([^\]]+)\]\.value$")
 
 
-def _shown(change: Change, path: str) -> Change:
+def _shown(change: Change, kind: str, path: str) -> Change:
     """A change without the secrets in its values: it goes into reports and comments."""
     variable = _VARIABLE.search(path)
     name = variable[1] if variable else ""
+    whole = holds_secrets(kind, change.path)
 
     def without(value: Node | None) -> Node | None:
+        if whole and value is not None:
+            return HIDDEN
         if name and isinstance(value, str) and is_secret(name, value):
             return HIDDEN
         shown: Node | None = without_secrets(value)

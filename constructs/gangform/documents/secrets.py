@@ -10,8 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from gangform.findings import Path
+
 HIDDEN: Final = "(not copied)"
 """What stands in the place of a secret."""
+_SECRET: Final = "Secret"
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _CERTAIN: Final = re.compile(
     r"(^|_)(PASSWORDS?|PASSWD|PASS|PWD|PASSPHRASE|SECRETS?|CREDENTIALS?|PAT"
@@ -52,6 +55,11 @@ def is_secret(name: str, value: str) -> bool:
     if _CERTAIN.search(words):
         return True
     return _LIKELY.search(words) is not None and not _SETTING.fullmatch(plain)
+
+
+def holds_secrets(kind: str, path: Path) -> bool:
+    """Whether every value at or below a path of an object is a secret."""
+    return kind == _SECRET and path[:1] in (("data",), ("stringData",))
 
 
 def without_secrets(node: Any) -> Any:
