@@ -201,6 +201,16 @@ def test_a_foundation_is_for_the_sum_and_in_waves() -> None:
     assert foundation(plan_cluster(others, [plan("kueue", on=others)])).documents == ()
 
 
+@pytest.mark.parametrize("owner", ["all", "queues", "existing"])
+def test_a_class_of_others_is_promised_by_the_plan(owner: str) -> None:
+    on = cluster(foundation=owner)
+    asks = Admission(backend="kueue", queue="serving", priority_class="high")
+    serving = plan("kueue", on=on, admission=asks)
+    built = [foundation(plan_cluster(on, [serving])), bundle(serving)]
+    found = {one.code.id for one in judge_bundles(built, on)}
+    assert "priority-class-unresolved" not in found
+
+
 # ── patches ──────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -343,8 +343,10 @@ def _beside(bundles: Sequence[Bundle], cluster: Cluster) -> Iterator[Key]:
             yield from _patched_in(each)
         else:
             # What others own here is what we would make where we own all.
-            whole = cluster.model_copy(update={"foundation": "all"})
             for name, demands in each.plan.backends:
+                classes = {one.priority_class: 0 for one in demands if one.priority_class}
+                own = {"foundation": "all", "priorities": {**classes, **cluster.priorities}}
+                whole = cluster.model_copy(update=own)
                 made = backend(name).foundation(demands, whole, defaults=each.plan.defaults)
                 yield from map(key_of, made)
 

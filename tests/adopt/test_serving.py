@@ -171,9 +171,12 @@ def test_secrets_in_plain_text_are_neither_copied_nor_shown(adopted: Adopt) -> N
             {"name": "MY_PASSWORD", "value": "$(FROM_ELSEWHERE)"},
         ]
         container["args"] += ["--api-key=sesame", "--hf-token", "hf_abc", "--seed=1"]
+        beside = {"name": "beside", "image": "a:1", "env": [{"name": "A_TOKEN", "value": "hf_abc"}]}
+        spec["containers"].append(beside)
     made = adopted(manifest)
     assert "hf_abc" not in made.text and "sesame" not in made.text
     assert made.says('env[HF_TOKEN]: "(not copied)" (a secret in plain text')
+    assert made.says('containers[1].env[A_TOKEN]: "(not copied)" (a secret in plain text')
     assert made.serving.engine.args == ("--enable-prefix-caching", "--seed=1")
     assert [one["name"] for one in made.serving.pods.env] == ["TEAM", "MY_PASSWORD"]
     script = "exec vllm serve m --api-key sesame --tensor-parallel-size 8"

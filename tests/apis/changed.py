@@ -6,10 +6,13 @@ from typing import Any, NamedTuple
 
 from tests.apis.living import (
     EXCLUSIVE,
+    LEVEL,
     PRIORITY,
     QUEUE,
     Edit,
+    Object,
     annotation,
+    base,
     both,
     drop,
     label,
@@ -17,6 +20,7 @@ from tests.apis.living import (
     put,
 )
 
+from gangform.apis.consequences import Consequence, consequences
 from gangform.apis.versions import Release, Versions
 
 OLD = Versions(lws=Release(0, 9), kueue=Release(0, 16))
@@ -24,9 +28,22 @@ LAB = Versions(lws=Release(0, 9), kueue=Release(0, 17))
 NEW = Versions(lws=Release(0, 10), kueue=Release(0, 19, 2))
 NEXT = Versions(lws=Release(0, 10), kueue=Release(0, 20))
 LEADER = "spec/leaderWorkerTemplate/leaderTemplate"
+WORKER = "spec/leaderWorkerTemplate/workerTemplate"
+ENGINE = "spec/containers/0"
 ROLE = "spec/roles/0"
 SIDECAR = {"name": "sidecar", "image": "s:1", "resources": {"requests": {"cpu": "1"}}}
+SPREAD = {"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
 TOLERATIONS = [{"key": "gpu", "operator": "Exists"}]
+ADDRESS = both(drop("spec/clusterIP"), drop("spec/clusterIPs"))
+CLAIM = {
+    "metadata": {"name": "cache"},
+    "spec": {
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "cache",
+        "resources": {"requests": {"storage": "1Gi"}},
+    },
+}
+TAINTS = [{"key": "a", "effect": "NoSchedule"}]
 GROUPS = "spec/resourceGroups/0"
 
 
@@ -42,38 +59,39 @@ class Case(NamedTuple):
     before: Edit = lambda _: None
 
 
+def told(case: Case, versions: Versions | None = None) -> list[Consequence]:
+    """What the tables say of a case, for its own releases or for others."""
+    before = base(case.kind, queued=case.queued)
+    case.before(before)
+    after = base(case.kind, queued=case.queued)
+    case.edit(after)
+    return list(consequences(before, after, versions or case.versions))
+
+
 def frozen(name: str, value: Any, outcome: str = "refused", versions: Versions = NEW) -> list[Case]:
-    """A field of a pod spec in both templates, changed under Kueue, and without it."""
-    return [
-        case
-        for side in ("leader", "worker")
-        for case in (
-            Case(
-                "LeaderWorkerSet",
-                f"{side} {name}",
-                put(f"spec/leaderWorkerTemplate/{side}Template/spec/{name}", value),
-                outcome,
-                versions,
-                queued=True,
-            ),
-            Case(
-                "LeaderWorkerSet",
-                f"{side} {name} unmanaged",
-                put(f"spec/leaderWorkerTemplate/{side}Template/spec/{name}", value),
-                "rolls",
-            ),
-        )
-    ]
+    """A field of a pod spec: changed under Kueue, in either template where it is refused, and without it."""
+
+    def one(side: str, outcome: str, **more: Any) -> Case:
+        edit = put(f"spec/leaderWorkerTemplate/{side}Template/spec/{name}", value)
+        managed = "" if more else " unmanaged"
+        return Case("LeaderWorkerSet", f"{side} {name}{managed}", edit, outcome, **more)
+
+    managed = {"versions": versions, "queued": True}
+    sides = ("leader", "worker") if outcome == "refused" else ("worker",)
+    return [*(one(side, outcome, **managed) for side in sides), one("worker", "rolls")]
 
 
-def annotated(side: str, key: str) -> Case:
-    place = f"spec/leaderWorkerTemplate/{side}Template/metadata/annotations"
-    edit: Edit = lambda one: (  # noqa: E731  a key with slashes is no path
-        one["spec"]["leaderWorkerTemplate"][f"{side}Template"]["metadata"]["annotations"].update(
-            {f"kueue.x-k8s.io/podset-{key}": "block"}
-        )
-    )
-    return Case("LeaderWorkerSet", f"{place} {key}", edit, "rolls", queued=True)
+def annotated(key: str, value: str) -> Case:
+    """An annotation on topology in both templates, in the place of the one that is there."""
+
+    def edit(one: Object) -> None:
+        for side in ("leader", "worker"):
+            metadata = one["spec"]["leaderWorkerTemplate"][f"{side}Template"]["metadata"]
+            if key != "group-name":
+                del metadata["annotations"][LEVEL]
+            metadata["annotations"][f"kueue.x-k8s.io/podset-{key}"] = value
+
+    return Case("LeaderWorkerSet", key, edit, "rolls", queued=True)
 
 
 CASES = [
@@ -86,9 +104,9 @@ CASES = [
     *frozen("tolerations", TOLERATIONS),
     *frozen("runtimeClassName", "nvidia"),
     *frozen("priority", 7),
-    *frozen("topologySpreadConstraints", [{"topologyKey": "rack", "maxSkew": 1}]),
+    *frozen("topologySpreadConstraints", [SPREAD]),
     *frozen("overhead", {"cpu": "1"}),
-    *frozen("resourceClaims", [{"name": "nic"}]),
+    *frozen("resourceClaims", [{"name": "nic", "resourceClaimName": "nic"}]),
     *frozen("resources", {"requests": {"cpu": "9"}}),
     *frozen("resources", {"requests": {"cpu": "9"}}, "rolls", LAB),
     *frozen("containers", [*pod()["spec"]["containers"], SIDECAR]),
@@ -101,15 +119,27 @@ CASES = [
     *frozen("containers/0/startupProbe", {"httpGet": {"port": 1}}, "rolls"),
     *frozen("volumes", [{"name": "a", "emptyDir": {}}], "rolls"),
     *frozen("schedulerName", "other", "rolls"),
+    annotated("required-topology", "block"),
+    annotated("preferred-topology", "rack"),
+    annotated("unconstrained-topology", "true"),
+    annotated("group-name", "group"),
+    Case(
+        "LeaderWorkerSet", "leader image unmanaged", put(f"{LEADER}/{ENGINE}/image", "b"), "rolls"
+    ),
     *(
-        annotated(side, key)
-        for side in ("leader", "worker")
-        for key in (
-            "required-topology",
-            "preferred-topology",
-            "unconstrained-topology",
-            "group-name",
+        Case(
+            "LeaderWorkerSet",
+            f"a {word} of pods",
+            put(f"{WORKER}/metadata/{word}s/more", "b"),
+            "rolls",
         )
+        for word in ("label", "annotation")
+    ),
+    Case(
+        "LeaderWorkerSet",
+        "env",
+        put(f"{WORKER}/{ENGINE}/env", [{"name": "A", "value": "b"}]),
+        "rolls",
     ),
     Case("LeaderWorkerSet", "another queue", label(QUEUE, "other"), "refused", queued=True),
     Case("LeaderWorkerSet", "no queue", label(QUEUE, None), "refused", queued=True),
@@ -118,7 +148,7 @@ CASES = [
     Case("LeaderWorkerSet", "no priority", label(PRIORITY, None), "refused", queued=True),
     Case("LeaderWorkerSet", "a priority, unmanaged", label(PRIORITY, "low"), "none"),
     Case("LeaderWorkerSet", "no leaderTemplate", drop(LEADER), "refused", queued=True),
-    Case("LeaderWorkerSet", "no leaderTemplate, unmanaged", drop(LEADER), "rolls"),
+    Case("LeaderWorkerSet", "no leaderTemplate without Kueue", drop(LEADER), "rolls"),
     Case("LeaderWorkerSet", "size", put("spec/leaderWorkerTemplate/size", 4), "rolls"),
     Case(
         "LeaderWorkerSet",
@@ -150,7 +180,7 @@ CASES = [
     Case(
         "LeaderWorkerSet",
         "claims",
-        put("spec/leaderWorkerTemplate/volumeClaimTemplates", [{"metadata": {"name": "a"}}]),
+        put("spec/leaderWorkerTemplate/volumeClaimTemplates", [CLAIM]),
         "recreates",
     ),
     Case(
@@ -165,18 +195,19 @@ CASES = [
         put("spec/networkConfig/subdomainPolicy", "UniquePerReplica"),
         "rolls",
     ),
-    Case("LeaderWorkerSet", "replicas", put("spec/replicas", 5), "none"),
+    Case("LeaderWorkerSet", "replicas", put("spec/replicas", 3), "none"),
     Case("LeaderWorkerSet", "no replicas", drop("spec/replicas"), "none"),
     Case(
         "LeaderWorkerSet",
         "the canary ends",
         put("spec/rolloutStrategy/rollingUpdateConfiguration/partition", 0),
         "rolls",
+        before=put("spec/rolloutStrategy/rollingUpdateConfiguration/partition", 1),
     ),
     Case(
         "LeaderWorkerSet",
         "a canary",
-        put("spec/rolloutStrategy/rollingUpdateConfiguration/partition", 3),
+        put("spec/rolloutStrategy/rollingUpdateConfiguration/partition", 1),
         "none",
     ),
     Case(
@@ -193,6 +224,13 @@ CASES = [
         annotation(EXCLUSIVE.replace("sigs.k8s.io/", "sigs.k8s.io/subgroup-"), "rack"),
         "rolls",
     ),
+    Case(
+        "LeaderWorkerSet",
+        "queue of Volcano",
+        annotation("scheduling.volcano.sh/queue-name", "other"),
+        "none",
+        before=annotation("scheduling.volcano.sh/queue-name", "one"),
+    ),
     Case("LeaderWorkerSet", "a label", label("team", "b"), "none"),
     Case("LeaderWorkerSet", "what no revision knows", put("spec/other", 1), "none"),
     Case("DisaggregatedSet", "groups of a role", put(f"{ROLE}/spec/replicas", 3), "none"),
@@ -203,19 +241,32 @@ CASES = [
         "rolls",
     ),
     Case("DisaggregatedSet", "a role less", drop(ROLE), "rolls"),
-    Case("DisaggregatedSet", "a role renamed", put(f"{ROLE}/name", "encode"), "rolls"),
+    Case("DisaggregatedSet", "a role renamed", put(f"{ROLE}/name", "embed"), "rolls"),
     Case(
         "DisaggregatedSet",
         "roles in another order",
         lambda one: one["spec"]["roles"].reverse(),
         "rolls",
     ),
-    Case("DisaggregatedSet", "policy of a role", put(f"{ROLE}/spec/startupPolicy", "a"), "none"),
+    Case(
+        "DisaggregatedSet",
+        "policy of a role",
+        put(f"{ROLE}/spec/startupPolicy", "LeaderReady"),
+        "none",
+    ),
     Case("DisaggregatedSet", "placement", put("spec/placementPolicy/type", "a"), "none"),
     Case("DisaggregatedSet", "slices", put("spec/slices", 2), "none"),
-    Case("Deployment", "selector", put("spec/selector/matchLabels/app", "r2"), "refused"),
+    Case(
+        "Deployment",
+        "selector",
+        both(
+            put("spec/selector/matchLabels/app", "r2"),
+            put("spec/template/metadata/labels/app", "r2"),
+        ),
+        "refused",
+    ),
     Case("Deployment", "template", put("spec/template/spec/containers/0/image", "a"), "rolls"),
-    Case("Deployment", "replicas", put("spec/replicas", 5), "none"),
+    Case("Deployment", "replicas", put("spec/replicas", 3), "none"),
     Case("Deployment", "no replicas", drop("spec/replicas"), "none"),
     Case("Deployment", "a label", label("team", "b"), "none"),
     Case("Deployment", "surge", put("spec/strategy/rollingUpdate/maxSurge", 1), "none"),
@@ -223,12 +274,29 @@ CASES = [
     Case("Deployment", "a queue", label(QUEUE, "other"), "refused"),
     Case("Deployment", "another priority", label(PRIORITY, "low"), "rolls", queued=True),
     Case("Deployment", "no priority", label(PRIORITY, None), "refused", queued=True),
-    Case("Service", "address", put("spec/clusterIP", "10.0.0.1"), "refused"),
-    Case("Service", "addresses", put("spec/clusterIPs", ["10.0.0.1"]), "refused"),
+    Case(
+        "Service",
+        "address",
+        both(drop("spec/clusterIPs"), put("spec/clusterIP", "10.0.0.1")),
+        "refused",
+        before=drop("spec/clusterIPs"),
+    ),
+    Case(
+        "Service",
+        "addresses",
+        both(put("spec/clusterIP", "10.0.0.1"), put("spec/clusterIPs", ["10.0.0.1"])),
+        "refused",
+    ),
     Case("Service", "selector", put("spec/selector/app", "r2"), "in-place"),
     Case("Service", "port", put("spec/ports/0/port", 81), "in-place"),
     Case("Service", "unready", put("spec/publishNotReadyAddresses", True), "in-place"),
-    Case("Service", "type", put("spec/type", "NodePort"), "in-place"),
+    Case(
+        "Service",
+        "type",
+        both(ADDRESS, put("spec/type", "NodePort")),
+        "in-place",
+        before=ADDRESS,
+    ),
     Case("Service", "a label", label("team", "b"), "none"),
     Case("PodDisruptionBudget", "bound", put("spec/maxUnavailable", 2), "in-place"),
     Case("PodDisruptionBudget", "a label", label("team", "b"), "none"),
@@ -249,9 +317,10 @@ CASES = [
     Case("ResourceFlavor", "labels", put("spec/nodeLabels/gpu", "h200"), "refused"),
     Case("ResourceFlavor", "labels later", put("spec/nodeLabels/gpu", "h200"), "in-place", NEXT),
     Case("ResourceFlavor", "tolerations", put("spec/tolerations", TOLERATIONS), "refused"),
-    Case("ResourceFlavor", "taints", put("spec/nodeTaints", [{"key": "a"}]), "in-place"),
-    Case("ResourceFlavor", "taints before", put("spec/nodeTaints", [{"key": "a"}]), "refused", OLD),
-    Case("ResourceFlavor", "topology", put("spec/topologyName", "h200"), "refused", NEXT),
+    Case("ResourceFlavor", "taints", put("spec/nodeTaints", TAINTS), "in-place"),
+    Case("ResourceFlavor", "taints before", put("spec/nodeTaints", TAINTS), "refused", OLD),
+    Case("ResourceFlavor", "topology", put("spec/topologyName", "h200"), "refused"),
+    Case("ResourceFlavor", "topology later", put("spec/topologyName", "h200"), "refused", NEXT),
     Case(
         "ResourceFlavor",
         "labels of a flavor without topology",
@@ -267,8 +336,9 @@ CASES = [
             put(f"{GROUPS}/flavors/0/resources/0/nominalQuota", value),
             "in-place",
         )
-        for value in ("16", "64")
+        for value in ("8", "64")
     ),
+    Case("ClusterQueue", "hold", put("spec/stopPolicy", "Hold"), "in-place"),
     Case("ClusterQueue", "stop", put("spec/stopPolicy", "HoldAndDrain"), "in-place"),
     Case("ClusterQueue", "namespaces", drop("spec/namespaceSelector"), "in-place"),
     Case("ClusterQueue", "flavor", put(f"{GROUPS}/flavors/0/name", "h200"), "in-place"),
@@ -283,7 +353,7 @@ CASES = [
     Case("WorkloadPriorityClass", "description", put("description", "b"), "none"),
     Case("PodGroup", "members", put("spec/minMember", 3), "in-place"),
     Case("PodGroup", "a label", label("team", "b"), "none"),
-    Case("Queue", "capability", put("spec/capability/cpu", "16"), "in-place"),
+    Case("Queue", "capability", put("spec/capability/cpu", "8"), "in-place"),
     Case("Queue", "weight", put("spec/weight", 2), "in-place"),
     Case("Queue", "a label", label("team", "b"), "none"),
     Case("HyperNode", "tier", put("spec/tier", 2), "in-place"),

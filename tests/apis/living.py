@@ -10,6 +10,8 @@ Edit = Callable[[Object], object]
 
 QUEUE, PRIORITY = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
 LEVEL = "kueue.x-k8s.io/podset-required-topology"
+RACK = {"matchLabels": {"rack": "r0"}}
+SCALED = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "r1"}
 EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 
 
@@ -17,7 +19,6 @@ def pod() -> Object:
     return {
         "metadata": {"labels": {"app": "r1"}, "annotations": {LEVEL: "rack"}},
         "spec": {
-            "priority": 3,
             "initContainers": [{"name": "fetch", "image": "fetch:1"}],
             "containers": [
                 {
@@ -43,9 +44,9 @@ def base(kind: str, *, queued: bool = False) -> Object:
         "LeaderWorkerSet": (
             "leaderworkerset.x-k8s.io/v1",
             {
-                "replicas": 3,
+                "replicas": 2,
                 "rolloutStrategy": {
-                    "rollingUpdateConfiguration": {"partition": 2, "maxUnavailable": 1}
+                    "rollingUpdateConfiguration": {"partition": 0, "maxUnavailable": 1}
                 },
                 "leaderWorkerTemplate": {
                     "size": 2,
@@ -63,7 +64,7 @@ def base(kind: str, *, queued: bool = False) -> Object:
                         "name": name,
                         "spec": {"replicas": 2, "leaderWorkerTemplate": {"workerTemplate": pod()}},
                     }
-                    for name in ("prefill", "decode")
+                    for name in ("prefill", "decode", "encode")
                 ]
             },
         ),
@@ -80,11 +81,17 @@ def base(kind: str, *, queued: bool = False) -> Object:
                 "ports": [{"name": "http", "port": 80}],
             },
         ),
-        "PodDisruptionBudget": ("policy/v1", {"maxUnavailable": 1}),
-        "HorizontalPodAutoscaler": ("autoscaling/v2", {"minReplicas": 1, "maxReplicas": 4}),
+        "PodDisruptionBudget": (
+            "policy/v1",
+            {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "r1"}}},
+        ),
+        "HorizontalPodAutoscaler": (
+            "autoscaling/v2",
+            {"scaleTargetRef": SCALED, "minReplicas": 1, "maxReplicas": 4},
+        ),
         "NetworkPolicy": ("networking.k8s.io/v1", {"podSelector": {}}),
         "ServiceAccount": ("v1", {}),
-        "PodMonitor": ("monitoring.coreos.com/v1", {"jobLabel": "a"}),
+        "PodMonitor": ("monitoring.coreos.com/v1", {"jobLabel": "a", "selector": {}}),
         "PrometheusRule": ("monitoring.coreos.com/v1", {"groups": []}),
         "Topology": (
             "kueue.x-k8s.io/v1beta2",
@@ -113,14 +120,16 @@ def base(kind: str, *, queued: bool = False) -> Object:
         "WorkloadPriorityClass": ("kueue.x-k8s.io/v1beta2", {}),
         "PodGroup": ("scheduling.volcano.sh/v1beta1", {"minMember": 2}),
         "Queue": ("scheduling.volcano.sh/v1beta1", {"capability": {"cpu": "32"}, "weight": 1}),
-        "HyperNode": ("topology.volcano.sh/v1alpha1", {"tier": 1}),
+        "HyperNode": (
+            "topology.volcano.sh/v1alpha1",
+            {"tier": 1, "members": [{"type": "Node", "selector": {"labelMatch": RACK}}]},
+        ),
     }
     version, spec = specs[kind]
     made: Object = {"apiVersion": version, "kind": kind, "metadata": meta("r1", **labels)}
-    made["spec"] = spec
     if kind == "WorkloadPriorityClass":
-        made |= {"value": 1000, "description": "for people"}
-    return made
+        return made | {"value": 1000, "description": "for people"}
+    return made | ({"spec": spec} if spec else {})
 
 
 def put(path: str, value: Any) -> Edit:

@@ -71,10 +71,6 @@ def one(container: str) -> list[str]:
             "containers[0].env[0].value: the value of `A` must be text, and `true` is none",
         ),
         (
-            "env: [{name: A, value: b}, {name: C}, {name: A, value: b}]",
-            "containers[0].env[2].name: `A` stands twice: server-side apply takes a variable once",
-        ),
-        (
             "securityContext: {allowPrivilegeEscalation: false, privileged: true}",
             "containers[0].securityContext.allowPrivilegeEscalation: "
             "allowPrivilegeEscalation: false beside privileged: true, which implies it",

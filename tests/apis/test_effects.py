@@ -5,20 +5,12 @@ from __future__ import annotations
 import copy
 
 import pytest
-from tests.apis.changed import CASES, Case
+from tests.apis.changed import CASES, Case, told
 from tests.apis.living import base, put
 
-from gangform.apis.consequences import TABLES, Consequence, consequences
+from gangform.apis.consequences import TABLES, consequences
 from gangform.apis.effects import Effect, Outcome, show
 from gangform.documents.document import Manifest
-
-
-def told(case: Case) -> list[Consequence]:
-    before = base(case.kind, queued=case.queued)
-    case.before(before)
-    after = copy.deepcopy(base(case.kind, queued=case.queued))
-    case.edit(after)
-    return list(consequences(before, after, case.versions))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind} {case.name}")

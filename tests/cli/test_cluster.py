@@ -45,6 +45,16 @@ def test_nodes_are_printed_as_pools_and_nothing_is_written(
     assert not (folder / "profiles").exists()
 
 
+def test_a_node_that_stands_there_twice_is_one(run: Run, folder: Path, pipe: Any) -> None:
+    pipe(listed([*racked(4), *racked(2)]))
+    status, out, err = run("cluster", "import", "-")
+    assert status == 0
+    assert yaml.safe_load(out)["pools"]["h100"]["nodes"] == 4
+    assert "\n4 nodes: 4 in h100" in err
+    pipe(listed(racked(1)))
+    assert "\n1 node: 1 in h100" in run("cluster", "import", "-").err
+
+
 def test_yaml_and_a_typed_list_are_read_as_json_is(run: Run, folder: Path) -> None:
     nodes = racked(8)
     (folder / "a.json").write_text(listed(nodes))

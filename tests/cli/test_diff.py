@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 Run = Callable[..., Any]
 IMAGE = 'engine: {name: vllm, version: "0.32.0"}'
@@ -151,6 +153,19 @@ def test_diff_takes_a_revision_and_sees_what_is_not_committed(run: Run, reposito
     assert run("diff", "HEAD").status == 0
 
 
+def test_of_several_clusters_every_line_names_its_own(run: Run, folder: Path) -> None:
+    file = folder / "gangform.yaml"
+    fleet = yaml.safe_load(file.read_text())
+    west = copy.deepcopy(fleet["cluster"]) | {"name": "west"}
+    fleet["clusters"] = [fleet.pop("cluster"), west]
+    fleet["servings"][0]["clusters"] = ["prod"]
+    file.write_text(yaml.safe_dump(fleet))
+    run("synth")
+    fleet["servings"][0]["engine"]["version"] = "0.33.0"
+    file.write_text(yaml.safe_dump(fleet))
+    assert run("synth").err.startswith("prod: LeaderWorkerSet/llm/r1: rolls 2 groups")
+
+
 def test_diff_for_machines_and_for_pull_requests(run: Run, repository: Path) -> None:
     change(repository, IMAGE, NEWER)
     run("synth")
@@ -161,7 +176,7 @@ def test_diff_for_machines_and_for_pull_requests(run: Run, repository: Path) -> 
     assert cluster["changes"][0]["rollout"]["seconds"] > 0
     comment = run("diff", "-o", "markdown").out
     assert comment.startswith("**The price of this change** (dist against ")
-    assert "| LeaderWorkerSet/llm/r1 | rolls | rolls 2 groups" in comment
+    assert "| `LeaderWorkerSet/llm/r1` | rolls | rolls 2 groups" in comment
     assert "<details><summary>" in comment and comment.count("<details>") == 1
 
 
@@ -199,12 +214,14 @@ def test_diff_reads_any_manifests(run: Run, repository: Path) -> None:
     (folder / "broken.yaml").write_text("b: [")
     ran = run("diff", "HEAD", "--output-dir", "manifests")
     assert ran.status == 0
-    assert "Service/a  in place: spec.ports[0].port" in ran.out
-    assert "broken.yaml: it cannot be read" in ran.err
+    assert "Service/a    in place: spec.ports[0].port" in ran.out
+    assert "broken.yaml  it cannot be read" in ran.out
     assert "hidden" not in ran.out + ran.err
 
 
-@pytest.mark.parametrize("revision", ["nothing", "-x", "--upload-pack=a", "HEAD:gangform.yaml", ""])
+@pytest.mark.parametrize(
+    "revision", ["nothing", "-x", "--upload-pack=a", "HEAD:gangform.yaml", "^HEAD", ""]
+)
 def test_diff_refuses_what_is_no_revision(run: Run, repository: Path, revision: str) -> None:
     status, _, err = run("diff", "--", revision)
     assert status == 2
@@ -294,6 +311,41 @@ def test_an_output_folder_outside_the_repository_is_refused(
     status, _, err = run("diff", "--output-dir", str(other))
     assert status == 2
     assert "no Git repository" in err
+
+
+def test_a_file_that_cannot_be_read_is_in_every_answer(run: Run, repository: Path) -> None:
+    (repository / "dist" / "prod" / "r1.k8s.yaml").write_text("a: [")
+    unread = "it cannot be read, so what changes in it has no price"
+    assert f"prod/r1.k8s.yaml  {unread}" in run("diff").out
+    assert f"| `prod/r1.k8s.yaml` | unknown | {unread} |" in run("diff", "-o", "markdown").out
+    (cluster,) = json.loads(run("diff", "-o", "json").out)["clusters"]
+    assert cluster["unread"] == ["prod/r1.k8s.yaml"]
+
+
+def test_settings_of_a_tool_beside_manifests_are_no_objects(run: Run, repository: Path) -> None:
+    (repository / "dist" / "prod" / "kustomization.yaml").write_text("resources: [r1.k8s.yaml]")
+    assert run("diff").out.endswith("nothing changes\n")
+
+
+def test_a_folder_that_the_commit_does_not_have_is_said(run: Run, repository: Path) -> None:
+    (repository / "dist").rename(repository / "made")
+    out = run("diff", "--output-dir", "made").out
+    assert "where HEAD left main, which has no manifests there" in out
+
+
+def test_no_name_or_value_of_a_manifest_is_markup(run: Run, repository: Path) -> None:
+    evil = "a|b\\\\|c `x` <img> [l](http://e.example) @octocat"
+    (repository / "dist" / "prod" / "other.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deployment\n"
+        f'metadata: {{name: "{evil}\\n## x", namespace: "\\e[2J"}}\n'
+        "spec: {replicas: 1}\n"
+    )
+    (row,) = [line for line in run("diff", "-o", "markdown").out.splitlines() if "octocat" in line]
+    assert "<img>" not in row and "[l](" not in row
+    assert "@octocat" not in row
+    out = run("diff").out
+    assert "\x1b" not in out
+    assert "\\u001b[2J" in out
 
 
 # ── diff --defaults ──────────────────────────────────────────────────────────────────────────────

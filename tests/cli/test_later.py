@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 BEGIN = """
 import sys
@@ -97,3 +99,28 @@ one = re.compile("a+")
 print(isinstance(one, re.Pattern), re.sub(one, "c", "baab"), re.compile(one).fullmatch("aa")[0], deepcopy(one).pattern)
 """
     assert ran(PATTERNS + code) == ["True", "bcb", "aa", "a+"]
+
+
+def test_a_script_is_read_alike_in_a_process_of_its_own(tmp_path: Path) -> None:
+    """Stand-ins for patterns are no others than what they stand for."""
+    script = "exec vllm serve m --tensor-parallel-size=${TP:-0}"
+    container = {
+        "name": "engine",
+        "image": "vllm/vllm-openai:v0.33.0",
+        "command": ["sh", "-c", script],
+        "env": [{"name": "TP", "value": "8"}],
+        "resources": {"limits": {"nvidia.com/gpu": 4}},
+    }
+    pod = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "small"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": pod},
+    }
+    (tmp_path / "a.json").write_text(json.dumps(deployment))
+    words = ["-m", "gangform", "lint", str(tmp_path / "a.json"), "--select"]
+    done = subprocess.run(
+        [sys.executable, *words, "engine-needs-more-gpus"], capture_output=True, text=True
+    )
+    assert "uses 8 GPUs" in done.stdout

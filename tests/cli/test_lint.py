@@ -23,10 +23,10 @@ metadata:
   namespace: llm
 spec:
   selector:
-    matchLabels: {app: r1}
+    matchLabels: {app: others}
   template:
     metadata:
-      labels: {app: r1}
+      labels: {app: others}
     spec:
       containers:
         - name: engine

@@ -92,10 +92,8 @@ def test_what_synth_wrote_is_adopted(run: Run, folder: Path, living: list[Object
 def test_json_from_stdin_is_read_too(
     run: Run, living: list[Object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Stdin:
-        buffer = io.BytesIO(json.dumps({"kind": "List", "items": living}).encode())
-
-    monkeypatch.setattr("sys.stdin", Stdin)
+    text = json.dumps({"kind": "List", "items": living})
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     data = json.loads(run("diff", "--live", "-", "-o", "json").out)
     assert data["adopted"] == ["LeaderWorkerSet/llm/r1", "Deployment/llm/small"]
     assert data["changes"] == [] and data["keep"] == []
@@ -164,6 +162,45 @@ def test_a_container_of_another_name_cannot_be_kept(
     assert "input: none: the name of the container is ours" in out
 
 
+def test_a_patch_that_synth_refuses_is_said_to_be(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    exclusive = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+    of(living, SET)["metadata"]["annotations"][exclusive] = "example.net/rack"
+    place = save(folder, living)
+    assert (
+        "but synth refuses it: exclusive-topology-under-queue: " in run("diff", "--live", place).out
+    )
+    (refused,) = json.loads(run("diff", "--live", place, "-o", "json").out)["refused"]
+    assert refused["serving"] == "r1" and refused["code"] == "exclusive-topology-under-queue"
+
+
+def test_a_secret_that_runs_is_neither_shown_nor_put_into_a_patch(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    for template in templates(living, SET):
+        container = template["spec"]["containers"][0]
+        container["env"] += [{"name": "A_TOKEN", "value": "sesame"}, {"name": "B", "value": "1"}]
+        container["args"] = [*container["args"], "--api-key", "sesame"]
+    place = save(folder, living)
+    for form in ("table", "markdown", "json"):
+        out = run("diff", "--live", place, "-o", form).out
+        assert "sesame" not in out
+        assert "A_TOKEN" in out
+    (kept,) = json.loads(out)["keep"]
+    assert "a secret in plain text belongs into a Secret" in str(kept["inputs"])
+    env = kept["patch"]["merge"]["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]
+    assert env["containers"][0]["env"] == [{"name": "B", "value": "1"}]
+
+
+def test_what_was_not_given_is_not_compared(run: Run, folder: Path, living: list[Object]) -> None:
+    out = run("diff", "--live", save(folder, [of(living, "Service")])).out
+    assert (
+        "LeaderWorkerSet/llm/r1 is not compared: what was given holds no LeaderWorkerSet of namespace llm"
+        in out
+    )
+
+
 def test_a_set_of_another_name_says_what_to_set(
     run: Run, folder: Path, living: list[Object]
 ) -> None:
@@ -194,7 +231,7 @@ def test_what_a_controller_made_is_left_out(run: Run, folder: Path, living: list
 @pytest.mark.parametrize(
     ("content", "status", "said"),
     [
-        ("", 2, "holds no object"),
+        ("", 2, "holds nothing"),
         ("a: [", 1, "error["),
         ("just words", 1, "error["),
         ("kind: List\nitems: []\n", 2, "holds no object"),
@@ -225,7 +262,7 @@ def test_objects_of_no_shape_are_answered(run: Run, folder: Path, living: list[O
 def test_a_file_that_is_not_there_is_a_wrong_call(run: Run) -> None:
     status, _, err = run("diff", "--live", "nothing.yaml")
     assert status == 2
-    assert "kubectl get lws,svc,pdb" in err
+    assert "kubectl get lws,deploy,svc,pdb" in err
 
 
 def test_several_clusters_are_told_apart_by_what_runs(

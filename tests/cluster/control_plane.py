@@ -105,7 +105,7 @@ class ControlPlane:
         for number in range(count):
             spec = {
                 "storageClassName": storage_class,
-                "accessModes": ["ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod"],
+                "accessModes": ["ReadWriteOnce", "ReadWriteMany"],
                 "capacity": {"storage": size},
                 "hostPath": {"path": "/models"},
             }

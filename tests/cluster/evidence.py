@@ -70,6 +70,11 @@ UNPROVEN: tuple[Unproven, ...] = (
         "of 30 minutes to become ready",
         _NOT_BUILT,
     ),
+    Unproven(
+        "Kueue up to 0.16: a flavor with a Topology is frozen whole; from 0.20: its labels and tolerations, and levels "
+        "above the host, change while groups run",
+        _NOT_BUILT,
+    ),
     Unproven("Kueue 0.17.2: no domain is overlooked (kueue#10778)", _NOT_BUILT),
     Unproven("Volcano 1.15: as 1.14 (`lab E8`)", _NOT_BUILT),
     Unproven(

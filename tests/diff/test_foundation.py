@@ -42,10 +42,13 @@ def test_a_quota_below_what_runs_is_said(cost: Cost) -> None:
         return edit
 
     (found,) = cost(shipped("prod-kueue"), quota("64"))
-    assert "groups that run stay, and one that is lost may wait" in found
+    assert "groups that run stay, also when they lose a pod" in found
     assert "nvidia.com/gpu: 64 is less than the 248 of the groups of" in found
     (found,) = cost(shipped("prod-kueue"), quota("512"))
     assert "is less than" not in found
+
+
+GONE = "groups that run stay, and none is admitted by it any more"
 
 
 def test_a_queue_under_another_name_is_one_that_was_renamed(cost: Cost) -> None:
@@ -55,7 +58,10 @@ def test_a_queue_under_another_name_is_one_that_was_renamed(cost: Cost) -> None:
 
     found = cost(shipped("prod-kueue"), other, versions=OLD)
     users = "it is for deepseek-r1, llama-405b, llama-70b"
-    assert f"ClusterQueue/prod: made anew: it was ClusterQueue/serving; {users}" in found
+    assert (
+        f"ClusterQueue/prod: made anew: it was ClusterQueue/serving; {users}; ClusterQueue/serving: {GONE}"
+        in found
+    )
     assert any(
         each.startswith("LocalQueue/llm/serving: refused by the API server: spec.clusterQueue")
         and each.endswith(users)
@@ -68,7 +74,7 @@ def test_a_queue_that_goes_names_its_workloads(cost: Cost) -> None:
         objects.remove(one(objects, "LocalQueue", "code"))
 
     assert cost(shipped("prod-kueue"), gone) == [
-        "LocalQueue/code/code: removed; it is for qwen3-coder"
+        f"LocalQueue/code/code: removed; it is for qwen3-coder; {GONE}"
     ]
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.diff.conftest import Cost, Edit, Object, documents, one, priced, shipped
 
 from gangform.apis.versions import Release, Versions
+from gangform.apis.volcano import GROUP_NAME
 from gangform.diff.gate import RECREATES, not_allowed
 from gangform.diff.price import prices
 from gangform.diff.words import record
@@ -61,7 +62,11 @@ def test_nothing_changed_costs_nothing(cost: Cost) -> None:
     [
         ({}, "+0 GPUs while it lasts, at least 1 serving"),
         ({"maxUnavailable": 2}, "+0 GPUs while it lasts, at least 0 serving"),
-        ({"maxSurge": 1, "maxUnavailable": 0}, "+16 GPUs while it lasts, at least 2 serving"),
+        # Without one that may be missing it stays there (lab E4: R 2, (1, 0)).
+        (
+            {"maxSurge": 1, "maxUnavailable": 0},
+            "+16 GPUs while it lasts, at least 1 serving, it never ends under Kueue",
+        ),
         # Under Kueue a surge group may be killed late in the rollout (lab E4).
         ({"maxSurge": 1}, "+16 GPUs while it lasts, at least 0 serving"),
     ],
@@ -80,6 +85,35 @@ def test_the_plan_knows_how_long_it_takes(cost: Cost) -> None:
     key = Key("leaderworkerset.x-k8s.io", SET, "llm", "deepseek-r1")
     found = cost(shipped("prod-kueue", "deepseek-r1"), image, durations={key: Seconds(61)})
     assert "at least 1 serving, ~2 min)" in found[0]
+
+
+def test_groups_that_are_new_take_no_time_and_do_not_serve_yet(cost: Cost) -> None:
+    key = Key("leaderworkerset.x-k8s.io", SET, "llm", "deepseek-r1")
+
+    def more(objects: list[Object]) -> None:
+        image(objects)
+        one(objects, SET)["spec"]["replicas"] = 6
+
+    objects = shipped("prod-kueue", "deepseek-r1")
+    (found,) = cost(objects, more, durations={key: Seconds(360)})
+    assert "rolls 2 groups (+0 GPUs while it lasts, at least 2 serving, ~2 min)" in found
+
+
+def test_a_higher_minimum_does_not_serve_when_the_rollout_begins(cost: Cost) -> None:
+    def higher(objects: list[Object]) -> None:
+        image(objects)
+        one(objects, "HorizontalPodAutoscaler")["spec"]["minReplicas"] = 3
+
+    found = cost(shipped("prod-kueue", "qwen3-coder"), higher)
+    assert "rolls 3 to 4 groups (+0 GPUs while it lasts, at least 1 serving)" in found[0]
+
+
+def test_a_canary_that_goes_on_takes_the_time_of_what_it_releases(cost: Cost) -> None:
+    key = Key("leaderworkerset.x-k8s.io", SET, "llm", "deepseek-r1")
+    objects = shipped("prod-kueue", "deepseek-r1")
+    rolling(partition=1)(objects)
+    (found,) = cost(objects, rolling(partition=0), durations={key: Seconds(120)})
+    assert "rolls 1 group (+0 GPUs while it lasts, at least 1 serving, ~1 min)" in found
 
 
 def test_an_autoscaled_set_rolls_from_its_minimum_to_its_maximum(cost: Cost) -> None:
@@ -175,6 +209,22 @@ def test_sets_of_one_serving_are_priced_together(cost: Cost) -> None:
     (found,) = cost(objects, image)
     assert "rolls 3 groups, all at once if applied together" in found
     assert "at least 0 serving" in found
+
+    def one_more(objects: list[Object]) -> None:
+        image(objects)
+        another = copy.deepcopy(one(objects, SET, "deepseek-r1-racked-0"))
+        another["metadata"]["name"] = "deepseek-r1-racked-3"
+        for side in GROUPS:
+            template([another], side)["metadata"]["annotations"][GROUP_NAME] = another["metadata"][
+                "name"
+            ]
+        objects.append(another)
+
+    (found, *_) = cost(objects, one_more)
+    assert (
+        "rolls 3 groups, all at once if applied together (+0 GPUs while it lasts, at least 0"
+        in found
+    )
 
     def one_less(objects: list[Object]) -> None:
         objects.remove(one(objects, SET, "deepseek-r1-racked-2"))
@@ -311,7 +361,13 @@ def test_a_machine_gets_every_field(cost: Cost) -> None:
     (price,) = priced(shipped("prod-kueue", "deepseek-r1"), image)
     data = record(price)
     assert data["outcome"] == "rolls"
-    assert data["rollout"] == {"groups": [2, 2], "moreGpus": 0, "serving": 1, "seconds": None}
+    assert data["rollout"] == {
+        "groups": [2, 2],
+        "moreGpus": 0,
+        "serving": 1,
+        "seconds": None,
+        "ends": True,
+    }
     assert {field["path"] for field in data["fields"]} == {
         f"spec.leaderWorkerTemplate.{side}.spec.containers[engine].image" for side in GROUPS
     }

@@ -37,7 +37,9 @@ def test_other_images_are_not_known(image: str) -> None:
     [
         ("ray start --head && vllm serve m", True),
         ("bash /x/multi-node-serving.sh leader --ray_cluster_size=2; vllm serve m", True),
+        ("/vllm-workspace/ray_init.sh leader --ray_cluster_size=2; vllm serve m", True),
         ("vllm serve m --distributed_executor_backend ray", True),
+        ("vllm serve m --data-parallel-backend=ray", True),
         ("vllm serve m --distributed-executor-backend=mp", False),
         ("ray status; vllm serve m", False),
         ("if [ $A ]; then ray start --head; fi; vllm serve m", False),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gangform.engines.conditions import ranked
 from gangform.engines.shell import Start, start
 
 
@@ -121,6 +122,41 @@ def test_no_script_no_command(container: dict[str, Any]) -> None:
     found = start(container)
     assert found is not None and found.commands == ()
     assert start({"command": ["a", 3]}) is None
+
+
+@pytest.mark.parametrize(
+    ("condition", "leads", "first"),
+    [
+        ('[ "$I" -eq 0 ]', True, "a"),
+        ('[ "$I" -eq 0 ]', False, "b"),
+        ("[[ ${I:-0} == 0 ]]", False, "b"),
+        ("test $(I) -gt 0", False, "a"),
+        ('[ "0" != "$I" ]', True, "b"),
+        ("[ $I -eq 1 ]", False, None),
+        ("[ $I -eq 0 ] && [ -f x ]", True, None),
+        ("[ $J = 0 ]", True, None),
+        ("[ $ROLE = head ]", True, "a"),
+    ],
+)
+def test_a_condition_that_is_certain(condition: str, leads: bool, first: str | None) -> None:
+    script = f"if {condition}; then a; elif [ $ROLE = x ]; then c; else b; fi; d"
+    env = [{"name": "ROLE", "value": "head"}]
+    container: dict[str, Any] = {"command": ["sh", "-c", script], "env": env}
+    begun = start(ranked(container, "I", leads=leads))
+    assert begun is not None
+    surely = [one.program for one in begun.commands if one.program not in ("[", "[[", "test")]
+    assert surely == ([] if first is None else [first]) + ["d"]
+
+
+def test_a_script_asks_for_what_is_behind_it() -> None:
+    env = [{"name": "M", "value": "m"}]
+    command = ["sh", "-c", 'exec vllm serve "$@" --port=1', "--", "$(M)", "-tp", "2"]
+    begun = start({"command": command, "env": env})
+    assert begun is not None
+    assert [one.words for one in begun.commands] == [("vllm", "serve", "m", "-tp", "2", "--port=1")]
+    begun = start({"command": ["sh", "-c", '$0 "$@"', "vllm", "serve", "m"]})
+    assert begun is not None
+    assert [one.words for one in begun.commands] == [("vllm", "serve", "m")]
 
 
 def test_long_and_deep_scripts_end() -> None:

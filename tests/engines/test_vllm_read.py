@@ -104,9 +104,22 @@ def test_the_published_image_starts_it_by_itself() -> None:
     assert read(None, ["--model=m"], image="example/other:1") is None
 
 
+def test_the_published_image_takes_no_second_serve() -> None:
+    image = "vllm/vllm-openai:v0.32.0"
+    found = whole(None, ["serve", "m", "-tp", "4"], image=image)
+    assert (found.model, found.gpus) == ("m", 4)
+    assert "takes `serve` for an argument" in found.refused[0][0]
+    assert not whole(None, ["m", "-tp", "4"], image=image).refused
+    assert not whole(["vllm"], ["serve", "m"], image=image).refused
+
+
+def test_without_a_model_the_words_are_not_whole() -> None:
+    assert whole(["vllm", "serve"], ["--port=1"]).gpus is None
+
+
 def test_headless_counts_for_vllm_serve_only() -> None:
     assert read(["vllm", "serve", "m", "--headless"]) == reading(serves_http=False)
-    entry = ["python", "-m", "vllm.entrypoints.openai.api_server", "--headless"]
+    entry = ["python", "-m", "vllm.entrypoints.openai.api_server", "--model=m", "--headless"]
     assert read(entry) == reading(serves_http=True)
 
 

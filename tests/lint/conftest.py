@@ -29,8 +29,8 @@ spec:
         labels: {{app: {name}}}
       spec:
         containers:
-          - name: engine
-            image: registry.example.net/engine:1.0
+          - {{name: engine, ports: [{{containerPort: 80}}],
+            image: "registry.example.net/engine:1.0"}}
 """
 SERVICE = """\
 apiVersion: v1

@@ -160,3 +160,48 @@ def test_links_in_a_ring_end(run: Run, write: Write, tmp_path: Path, service: st
     (tmp_path / "k" / "same.yaml").symlink_to(tmp_path / "k" / "a.yaml")
     (tmp_path / "k" / "gone.yaml").symlink_to(tmp_path / "nowhere.yaml")
     assert run("k", "k/a.yaml").objects == 1
+
+
+def test_a_file_that_is_a_patch_is_no_object(run: Run, write: Write, workload: str) -> None:
+    part = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  template:\n    spec:\n"
+        "      containers: [{name: engine, args: [--port=80]}]\n"
+    )
+    write("k/part.yaml", part)
+    assert codes(run("k/part.yaml")) == [("object-is-part", "k/part.yaml:2")]
+    write("k/kustomization.yaml", "patches: [{path: set.yaml}]\n")
+    write("k/set.yaml", workload.format(name="r1"))
+    kustomization.cache_clear()
+    assert codes(run("k/set.yaml")) == [("object-is-part", "k/set.yaml:2")]
+    write("json.yaml", "# one\n- op: add\n  path: /spec\n  value: {}\n")
+    assert codes(run("json.yaml")) == [("object-is-part", "json.yaml:2")]
+    bare = workload.format(name="r1").partition("    workerTemplate")[0]
+    write("lws.patch.yaml", bare)
+    assert ("object-is-part", "lws.patch.yaml:2") in codes(run("lws.patch.yaml"))
+    write("lws.yaml", bare)
+    assert "object-is-part" not in [code for code, _ in codes(run("lws.yaml"))]
+
+
+def test_what_an_overlay_may_add_is_not_missed_below_it(
+    run: Run, write: Write, workload: str
+) -> None:
+    write("base/kustomization.yaml", "resources: [set.yaml]\n")
+    write("base/set.yaml", workload.format(name="r1").replace("engine:1.0", "ENGINE"))
+    write("over/kustomization.yaml", "resources: [../base]\n")
+    kustomization.cache_clear()
+    assert "placeholder-left" in [code for code, _ in codes(run("base", "over"))]
+    write("over/kustomization.yaml", "resources: [../base]\nimages: [{name: a, newTag: b}]\n")
+    kustomization.cache_clear()
+    report = codes(run("base", "over"))
+    assert "placeholder-left" not in [code for code, _ in report]
+    assert ("kustomization-not-built", "over/kustomization.yaml:1") in report
+
+
+def test_a_file_of_nearly_the_name_is_the_one_meant(run: Run, write: Write, workload: str) -> None:
+    write("k/kustomization.yaml", "patches: [{path: patch-vllm-gpt120b.yaml}]\n")
+    write("k/patch-vllm-gpt-120b.yaml", workload.format(name="r1"))
+    kustomization.cache_clear()
+    assert ("kustomization-file-misnamed", "k/kustomization.yaml:1") in codes(run("k"))
+    write("k/kustomization.yaml", "patches: [{path: patch-vllm-gpt-120b.yaml}]\n")
+    kustomization.cache_clear()
+    assert "kustomization-file-misnamed" not in [code for code, _ in codes(run("k"))]

@@ -69,9 +69,8 @@ def test_slices_fill_their_pod_set(make: Make, refused: Check, accepted: Check) 
 
 def test_the_queue_label_stands_on_the_set(make: Make, refused: Check, accepted: Check) -> None:
     key = "metadata>labels>kueue.x-k8s.io/queue-name"
-    at = "template.metadata.labels[kueue.x-k8s.io/queue-name]"
-    wrong = make("deployment", {f"spec>template>{key}": "serving"})
-    refused("queue-label-on-template", at, wrong)
+    by_pod = make("deployment", {f"spec>template>{key}": "serving"})
+    accepted("queue-label-on-template", by_pod)
     refused(
         "queue-label-on-template", "[kueue.x-k8s.io/queue-name]", make("set", {f"L>{key}": "x"})
     )

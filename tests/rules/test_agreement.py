@@ -32,6 +32,7 @@ def test_ranks_talk_with_the_same_settings(make: Make, refused: Check, accepted:
         make("set", {"B>C>env": variable("NCCL_IB_TC")}),
         make("set", {"L>C>env": variable("NCCL_DEBUG", "INFO")}),
         make("set", {"L>C>env": variable("VLLM_LOGGING_LEVEL", "INFO")}),
+        make("set", {"L>C>env": variable("UCX_TE_METRIC", "true")}),
         make("set", {"L>C>env": variable("NCCL_IB_TC"), "W>C>image": "other:1"}),
         make(
             "set",
@@ -74,6 +75,9 @@ def test_a_volume_is_the_same_for_all_ranks(make: Make, refused: Check, accepted
     claims = [{"persistentVolumeClaim": {"claimName": name}} for name in ("a", "b")]
     apart = {**changes("L", claims[0]), **changes("W", claims[1])}
     refused("volumes-differ", "volumes[1].persistentVolumeClaim.claimName", make("set", apart))
+    host = "kubernetes.io/hostname"
+    pinned = {"L>spec>nodeSelector": {host: "a"}, "W>spec>nodeSelector": {host: "b"}}
+    accepted("volumes-differ", make("set", {**both, **pinned}))
     read_only = {"persistentVolumeClaim": {"claimName": "a", "readOnly": True}}
     maps = [{"configMap": {"name": name}} for name in ("leader", "worker")]
     accepted(
@@ -104,3 +108,11 @@ def test_every_rank_has_the_model(make: Make, refused: Check, accepted: Check) -
         make("set", {**changes("L", claim), "W>C>image": "with-model:1"}),
         make("set", hub),
     )
+
+
+def test_ranks_run_one_release(make: Make, refused: Check, accepted: Check) -> None:
+    other = make("set", {"W>C>image": "vllm/vllm-openai:v0.32.0"})
+    refused("ranks-of-other-releases", "containers[0].image ~ v0.33.0", other)
+    accepted("ranks-of-other-releases", make("set"))
+    accepted("ranks-of-other-releases", make("set", {"W>C>image": "vllm/worker:v0.32.0"}))
+    accepted("ranks-of-other-releases", make("set", {"W>C>image": "vllm/vllm-openai:${TAG}"}))

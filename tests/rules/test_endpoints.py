@@ -101,6 +101,11 @@ def test_a_startup_probe_waits_for_what_is_known(
     )
     accepted("startup-budget-short", make("set", {**short, **limited(3600)}))
     accepted("startup-probe-too-short", make("set", short), make("set", {**short, **limited(600)}))
+    never = {"L>C>startupProbe": {**probe(), "failureThreshold": 3}}
+    refused(code, f"{at} ~ no engine on GPUs", make("set", never))
+    accepted("startup-budget-short", make("set", never))
+    tiny = {**never, "L>C>command": ["vllm", "serve", "org/tiny-0.5B"]}
+    accepted(code, make("set", tiny))
     accepted(code, make("set", limited(7200)), make("deployment"))
     key = Key("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "llm", "r1")
     refused(code, f"{at} ~ failureThreshold: 130", make("set", short), cold_starts={key: 1300})

@@ -32,6 +32,75 @@ def test_the_engine_uses_the_gpus_of_its_group(make: Make, refused: Check, accep
         accepted(code, make("set", {"L>C>args": line("--distributed-executor-backend=ray")}))
 
 
+def ray(words: str, size: str = "$(LWS_GROUP_SIZE)") -> dict[str, Any]:
+    start = "bash /vllm-workspace/examples/online_serving/multi-node-serving.sh"
+    return {
+        "B>C>args": ...,
+        "L>C>command": [
+            "sh",
+            "-c",
+            f"{start} leader --ray_cluster_size={size}; vllm serve m {words}",
+        ],
+        "W>C>command": ["sh", "-c", f"{start} worker --ray_address=$(LWS_LEADER_ADDRESS)"],
+    }
+
+
+def test_a_ray_cluster_has_the_gpus_of_its_pods(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    at = "leaderTemplate.spec.containers[0].command[2]"
+    more, idle = "engine-needs-more-gpus", "engine-leaves-gpus-idle"
+    refused(more, f"{at} ~ 32 GPUs; 2 pods of 8 are 16", make("set", ray("-tp 8 -pp 4")))
+    refused(idle, f"{at} ~ 8 GPUs; 2 pods of 8 are 16", make("set", ray("-tp 4 -pp 2")))
+    refused("engine-nodes-differ", f"{at} ~ 3 nodes", make("set", ray("-tp 8 -pp 2", "3")))
+    right = make("set", ray("-tp 8 -pp 2"))
+    for code in (more, idle, "engine-nodes-differ", "node-rank-missing", "worker-not-headless"):
+        accepted(code, right)
+    # Outside a set nobody knows who else is in the cluster.
+    joins = "ray start --address=head:6379; vllm serve m -tp 16"
+    alone = {"spec>template>spec>containers>0>command": ["sh", "-c", joins]}
+    alone["spec>template>spec>containers>0>args"] = ...  # type: ignore[assignment]
+    accepted(more, make("deployment", alone))
+
+
+def test_a_shared_script_is_followed_for_leader_and_workers(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    serve = "exec vllm serve m -dp ${RANKS:-0} -dpl 8 -dpa $(LWS_LEADER_ADDRESS) -dpr $((LWS_WORKER_INDEX * 8))"
+    script = f'if [ "${{LWS_WORKER_INDEX:-0}}" -eq 0 ]; then\n  {serve}\nelse\n  {serve} --headless\nfi\n'
+
+    def shared(ranks: str, words: str = script) -> dict[str, Any]:
+        changes = {
+            "spec>leaderWorkerTemplate>leaderTemplate": ...,
+            "W>C>command": ["sh", "-c", words],
+            "W>C>args": ...,
+            "W>C>env": [{"name": "RANKS", "value": ranks}],
+        }
+        return make("set", changes)
+
+    refused("engine-nodes-differ", "command[2] ~ fill 4 pods; a group has 2", shared("32"))
+    accepted("engine-nodes-differ", shared("16"))
+    accepted("leader-headless", shared("16"))
+    refused("leader-headless", "command[2]", shared("16", script.replace("-eq", "-ne")))
+    case = script.replace('[ "${LWS_WORKER_INDEX:-0}" -eq 0 ]', "[ -f /leader ]")
+    for code in ("engine-nodes-differ", "leader-headless"):
+        accepted(code, shared("32", case))
+
+
+def test_pods_that_nothing_joins(make: Make, refused: Check, accepted: Check) -> None:
+    code = "engine-needs-more-gpus"
+    apart = {"B>C>args": ["--tensor-parallel-size=8", "--pipeline-parallel-size=2"]}
+    refused(code, "leaderTemplate.spec.containers[0].args ~ joins no other pod", make("set", apart))
+    refused(code, "workerTemplate.spec.containers[0].args ~ joins no other pod", make("set", apart))
+    accepted(code, make("set", {"B>C>args": ["--tensor-parallel-size=8"]}))
+    backend = [*apart["B>C>args"], "--distributed-executor-backend=ray"]
+    accepted(code, make("set", {"B>C>args": backend}))
+    script = {"B>C>command": ["sh", "-c", "/boot.sh; vllm serve m -tp 16"], "B>C>args": ...}
+    accepted(code, make("set", script))
+    # A set without a template of workers is not whole yet.
+    accepted(code, make("set", {"W>spec": {}}))
+
+
 def test_the_engine_waits_for_the_pods_of_its_group(
     make: Make, refused: Check, accepted: Check
 ) -> None:

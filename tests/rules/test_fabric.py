@@ -20,11 +20,10 @@ def test_a_domain_waits_for_the_pods_of_its_group(
     make: Make, refused: Check, accepted: Check
 ) -> None:
     one = make("set", JOINED)
-    for nodes in (1, 3):
-        domain = make("domain", {"spec>numNodes": nodes})
-        refused("compute-domain-size", "spec.numNodes ~ numNodes: 2", domain, one)
+    domain = make("domain", {"spec>numNodes": 3})
+    refused("compute-domain-size", "spec.numNodes ~ numNodes: 2", domain, one)
     accepted("compute-domain-size", make("domain"), one)
-    for absent in (0, ...):
+    for absent in (0, 1, ...):
         accepted("compute-domain-size", make("domain", {"spec>numNodes": absent}), one)
     wide = make("set", {**JOINED, "spec>replicas": 3})
     accepted("compute-domain-size", make("domain", {"spec>numNodes": 6}), wide)
@@ -37,7 +36,10 @@ def test_a_domain_is_that_of_one_group(make: Make, refused: Check, accepted: Che
     at = "spec.channel.resourceClaimTemplate.name ~ 3 groups of r1"
     refused("compute-domain-shared", at, make("domain"), wide)
     second = make("set", {**JOINED, "metadata>name": "r2"})
-    refused("compute-domain-shared", "name ~ r1, r2", make("domain"), make("set", JOINED), second)
+    both = (make("domain"), make("set", JOINED), second)
+    refused("compute-domain-across-sets", "name ~ r1, r2", *both)
+    accepted("compute-domain-shared", *both)
+    accepted("compute-domain-across-sets", make("domain"), wide)
     accepted("compute-domain-shared", make("domain"), make("set", JOINED))
     accepted("compute-domain-shared", make("domain"), make("set"))
 

@@ -17,7 +17,8 @@ ONE = {**JOINED, "spec>replicas": 1}
 
 def test_somebody_makes_the_gang(make: Make, refused: Check, accepted: Check) -> None:
     at = "leaderTemplate.spec.schedulerName"
-    refused("gang-not-formed", at, make("set", VOLCANO))
+    accepted("gang-not-formed", make("set", VOLCANO))
+    refused("gang-not-formed", at, make("set", VOLCANO), provider="none")
     queued = make("set", {**VOLCANO, "metadata>annotations>scheduling.volcano.sh/queue-name": "q"})
     refused("gang-not-formed", f"{at} ~ 0.5.1", queued, versions={"lws": "0.5.1"})
     accepted("gang-not-formed", queued, make("set", JOINED), make("set"))
@@ -48,7 +49,7 @@ def test_a_gang_says_what_it_takes(make: Make, refused: Check, accepted: Check) 
     bare = make("pod_group", {"spec>minResources": ...})
     at = "spec.minResources ~ nvidia.com/gpu: 16"
     refused("gang-without-resources", at, make("set", ONE), bare)
-    refused("gang-without-resources", "spec.minResources", bare)
+    accepted("gang-without-resources", bare)
     accepted("gang-without-resources", make("pod_group"))
     native = make("pod_group", {"apiVersion": "scheduling.k8s.io/v1alpha2", "spec": {}})
     accepted("gang-without-resources", native)

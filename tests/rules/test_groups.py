@@ -36,6 +36,12 @@ def test_templates_schedule_alike(make: Make, refused: Check, accepted: Check) -
         refused("templates-schedule-apart", at, make("set", {f"W>spec>{field}": value}))
         accepted("templates-schedule-apart", make("set", {f"B>spec>{field}": value}))
     accepted("templates-schedule-apart", make("set", {"L>spec>nodeSelector": {}}))
+    host = "kubernetes.io/hostname"
+    pinned = {"L>spec>nodeSelector": {host: "a"}, "W>spec>nodeSelector": {host: "b"}}
+    accepted("templates-schedule-apart", make("set", pinned))
+    key = {"key": "google.com/tpu", "operator": "Exists"}
+    coordinator = make("set", {"L>spec>tolerations": [key], "L>C>resources": {}})
+    accepted("templates-schedule-apart", coordinator)
 
 
 def test_a_restart_takes_the_group(make: Make, refused: Check, accepted: Check) -> None:

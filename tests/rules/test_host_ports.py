@@ -59,3 +59,11 @@ def test_ports_on_the_node_are_declared(make: Make, refused: Check, accepted: Ch
     accepted(code, *(named(make, name, {"L>C>ports": ...}) for name in ("a", "b")))
     other = bare(more={"L>C>args": ["--tensor-parallel-size=4", "--port=8001"]})
     accepted(code, prefill, named(make, "b", other))
+
+
+def test_pods_that_fill_their_node_share_none(make: Make, refused: Check, accepted: Check) -> None:
+    arm = [{"key": "kubernetes.io/arch", "value": "arm64", "effect": "NoSchedule"}]
+    claim = [{"name": "d", "resourceClaimTemplateName": "kimi-compute-domain"}]
+    for more in ({"B>spec>tolerations": arm}, {"B>spec>resourceClaims": claim}):
+        accepted("host-port-undeclared", make("set", bare(4, more)))
+        refused("host-port-undeclared", AT, make("set", bare(2, more)))

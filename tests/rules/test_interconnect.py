@@ -51,6 +51,11 @@ def test_the_address_for_caches_leads_to_the_pod(
         "containers[0].args[0]",
         make("set", {"B>C>command": ["bash", "-c"], "B>C>args": [script]}),
     )
+    for host, check in (("127.0.0.1", refused), ("$(POD_IP)", accepted)):
+        extra = f'{{"http_ip":"{host}","http_port":"20001"}}'
+        config = f'{{"kv_connector":"P2pNcclConnector","kv_connector_extra_config":{extra}}}'
+        two = make("set", {"B>C>args": [f"--kv-transfer-config={config}"]})
+        check("transfer-host-wrong", *(["args ~ http_ip is"] if check is refused else []), two)
     given = [{"name": "IP", "valueFrom": {}}, {"name": HOST, "value": "$(IP)"}]
     accepted(
         "transfer-host-wrong",

@@ -36,6 +36,7 @@ def test_an_object_has_a_name_of_its_own(make: Make, refused: Check, accepted: C
     prefix: dict[str, Any] = {"metadata>name": ..., "metadata>generateName": "r1-"}
     refused("name-generated", "metadata.generateName ~ write name: r1", make("service", prefix))
     accepted("name-generated", make("service"), make("service", {"metadata>generateName": "r1-"}))
+    accepted("name-generated", make("service", {**prefix, "kind": "Job"}))
     owner = [{"kind": "X", "name": "x"}]
     accepted("name-generated", make("service", {**prefix, "metadata>ownerReferences": owner}))
 

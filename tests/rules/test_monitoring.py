@@ -31,7 +31,9 @@ def test_targets_serve(make: Make, refused: Check, accepted: Check) -> None:
 def test_series_exist(make: Make, refused: Check, accepted: Check) -> None:
     for expression in (
         "leaderworkerset_leader_ready == 0",
-        'sum(rate(vllm:made_up_total{model_name="m"}[5m]))',
+        'sum(rate(vllm:num_request_waiting{model_name="m"}[5m]))',
+        "sum(vllm_num_requests_running)",
+        "avg(vllm_requests_running)",
     ):
         at = "PrometheusRule/r1 spec.groups[0].rules[0].expr"
         refused("metric-not-exported", at, make("rules", {RULE: expression}))
@@ -50,6 +52,28 @@ def test_series_exist(make: Make, refused: Check, accepted: Check) -> None:
         {"alert": "A", "expr": "vllm:made_up > 0"},
     ]
     accepted("metric-not-exported", make("rules", {"spec>groups>0>rules": own}), make("keda"))
+
+
+def test_series_are_known(make: Make, refused: Check, accepted: Check) -> None:
+    made_up = "sum(vllm:made_up_total)"
+    refused("metric-not-known", "rules[0].expr", make("rules", {RULE: made_up}))
+    accepted("metric-not-exported", make("rules", {RULE: made_up}))
+    # The engine that is scaled stands here: nobody else exports it.
+    keda = make("keda", {"spec>triggers>0>metadata>query": made_up})
+    refused("metric-not-exported", "spec.triggers[0].metadata.query", keda, make("set"))
+    accepted("metric-not-known", keda, make("set"))
+    router = make("deployment", {"spec>template>spec>containers>0>image": "lmcache/router:v1"})
+    accepted("metric-not-exported", keda, make("set"), router)
+    accepted("metric-not-known", keda, make("set"), router)
+    accepted(
+        "metric-not-known",
+        make("rules", {RULE: "rate(vllm:num_incoming_requests_total[1m])"}),
+        make("keda"),
+    )
+    near = make("scaler", {"spec>metrics>0>external>metric>name": "vllm_requests_running"})
+    refused("metric-not-known", "metric.name ~ write vllm_num_requests_running", near)
+    for name in ("vllm_num_requests_waiting", "waiting", "sglang_num_queue_reqs"):
+        accepted("metric-not-known", make("scaler", {"spec>metrics>0>external>metric>name": name}))
 
 
 def test_series_that_need_a_setting_are_named(make: Make, refused: Check, accepted: Check) -> None:

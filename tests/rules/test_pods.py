@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gangform.apis.views import Documents
+from gangform.documents.document import Document
+from gangform.rules.rule import Context
+
 Make = Callable[..., dict[str, Any]]
 Check = Callable[..., None]
 Objects = list[dict[str, Any]]
@@ -27,11 +31,36 @@ def test_a_template_is_a_pod_that_the_server_takes(
     accepted("pod-would-be-refused", make("set", claimed))
 
 
+def test_what_is_only_begun_is_said_once(make: Make, registry: dict[str, Any]) -> None:
+    def found(manifest: dict[str, Any]) -> list[str]:
+        documents = Documents([Document(manifest=manifest, builder="")])
+        rule = registry["pod-would-be-refused"]
+        return [one.what for one in rule(documents.all[0], documents, Context())]
+
+    assert found(make("set", {"B>spec": {}})) == ["a pod has at least one container"]
+    probed = {"readinessProbe": {"periodSeconds": 5}, "name": "engine"}
+    assert found(make("set", {"B>spec>containers": [probed]})) == [
+        "container `engine` has no image"
+    ]
+
+
 def test_gpu_pods_request_memory_and_storage(make: Make, refused: Check, accepted: Check) -> None:
     only = {"requests": {"nvidia.com/gpu": "8"}, "limits": {"nvidia.com/gpu": "8"}}
     bare = make("set", {"L>C>resources": only})
     refused("gpu-pod-without-request", "containers[0].resources.requests ~ memory", bare)
-    refused("gpu-pod-without-request", "resources.requests ~ ephemeral-storage", bare)
+    loads = {"L>C>command": ["vllm", "serve", "org/model"]}
+    disk = {"requests": {"nvidia.com/gpu": "8", "memory": "9Gi"}, "limits": {"nvidia.com/gpu": "8"}}
+    hub = make("set", {**loads, "L>C>resources": disk})
+    refused("gpu-pod-without-disk-request", "resources.requests ~ ephemeral-storage", hub)
+    accepted("gpu-pod-without-disk-request", bare, make("set", loads))
+    accepted("gpu-pod-without-disk-request", make("set", {"L>C>resources": disk}))
+    claim = {"name": "models", "persistentVolumeClaim": {"claimName": "m"}}
+    mounted = {
+        "L>spec>volumes": [claim],
+        "L>C>volumeMounts": [{"name": "models", "mountPath": "/root/.cache"}],
+    }
+    stored = make("set", {**loads, "L>C>resources": disk, **mounted})
+    accepted("gpu-pod-without-disk-request", stored)
     accepted("gpu-pod-without-request", make("set"))
     accepted("gpu-pod-without-request", make("set", {"B>C>resources": {"requests": {"cpu": "1"}}}))
     accepted("gpu-pod-without-request", make("set", {"B>C>resources>requests": ...}))
@@ -109,10 +138,16 @@ def test_a_serving_leader_has_its_probes(make: Make, refused: Check, accepted: C
         accepted(code, make("set", {"L>C>resources": {}, "L>C>readinessProbe": ...}))
     accepted("startup-probe-missing", make("set"))
     accepted("readiness-probe-missing", make("set"))
+    asleep = {"L>C>command": ["sh", "-c", "sleep 36000"], "L>C>args": [], "L>C>readinessProbe": ...}
+    accepted("readiness-probe-missing", make("set", asleep))
+    words = ["vllm", "serve", "m", "--nnodes=2", "--node-rank=1"]
+    follower: dict[str, Any] = {"spec>template>spec>containers>0>command": words}
+    follower["spec>template>spec>containers>0>readinessProbe"] = ...
+    accepted("readiness-probe-missing", make("deployment", follower))
 
 
 def test_an_image_is_named_and_dated(make: Make, refused: Check, accepted: Check) -> None:
-    for image in ("REGISTRY/IMAGE", "${IMAGE}", "<your image>", "a//b:1"):
+    for image in ("ghcr.io/Team/Engine:v1", "a//b:1"):
         at = "workerTemplate.spec.containers[0].image"
         refused("image-name-invalid", at, make("set", {"W>C>image": image}))
     for image in ("r.example:5000/a/b:v1", "a__b/c:1", "localhost/x@sha256:" + "a" * 64):
@@ -120,6 +155,10 @@ def test_an_image_is_named_and_dated(make: Make, refused: Check, accepted: Check
         accepted("image-tag-moves", make("set", {"B>C>image": image}))
     for image in ("r.example:5000/vllm", "vllm/vllm-openai:latest"):
         refused("image-tag-moves", "containers[0].image", make("set", {"L>C>image": image}))
+    helper = make("set", {"L>spec>initContainers": [{"name": "wait", "image": "busybox"}]})
+    refused("helper-image-tag-moves", "initContainers[0].image", helper)
+    accepted("image-tag-moves", helper)
+    accepted("helper-image-tag-moves", make("set", {"L>C>image": "vllm/vllm-openai"}))
 
 
 def test_the_engines_own_limit_is_no_shorter_than_the_probe(
@@ -131,7 +170,12 @@ def test_the_engines_own_limit_is_no_shorter_than_the_probe(
     refused("start-limit-below-probe", "leaderTemplate.spec.containers[0].env ~ write 3600", short)
     enough = make("set", {"L>C>env": [{"name": name, "value": "3600"}]})
     elsewhere = make("set", {"W>C>env": [{"name": name, "value": "600"}]})
-    accepted("start-limit-below-probe", make("set"), enough, elsewhere)
+    one = make("deployment")
+    accepted("start-limit-below-probe", enough, one)
+    # Where it is not written it is 600 s, which matters to starts over several pods.
+    refused("start-limit-below-probe", "leaderTemplate.spec.containers[0].env ~ not set", elsewhere)
+    taken = make("set", {"L>C>envFrom": [{"configMapRef": {"name": "x"}}]})
+    accepted("start-limit-below-probe", taken)
 
 
 def test_containers_of_a_pod_open_ports_of_their_own(

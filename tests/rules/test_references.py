@@ -21,6 +21,30 @@ def test_a_selector_matches_some_pod(make: Make, refused: Check, accepted: Check
     accepted("selector-matches-nothing", make("service"))
 
 
+def test_a_selector_may_be_meant_for_pods_elsewhere(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    code = "selector-matches-nothing"
+    picker = make("deployment", {"spec>template>spec>containers": [{"name": "p", "image": "p:1"}]})
+    pool = make("pool", {"spec>selector>matchLabels": {"app": "llama"}})
+    accepted(code, picker, pool)
+    accepted(code, make("deployment"), pool)
+    near = make("pool", {"spec>selector>matchLabels": {"app.kubernetes.io/name": "smal"}})
+    refused(code, "spec.selector.matchLabels", make("deployment"), near)
+    gateway = make("service", {"spec>selector": {"gateway.networking.k8s.io/gateway-name": "in"}})
+    accepted(code, make("set"), gateway)
+    leader = {"leaderworkerset.sigs.k8s.io/worker-index": "0", "app": "other"}
+    accepted(code, make("set"), make("service", {"spec>selector": leader}))
+    of_ours = {"leaderworkerset.sigs.k8s.io/name": "r1", "app": "r1", "role": "leader"}
+    refused(code, "spec.selector", make("set"), make("service", {"spec>selector": of_ours}))
+    slip = {"app.kubernetes.io/name": "smal"}
+    refused(
+        code, "spec.selector ~ small", make("deployment"), make("service", {"spec>selector": slip})
+    )
+    chart = {"app.kubernetes.io/part-of": "x", "app.kubernetes.io/name": "db"}
+    accepted(code, make("deployment"), make("service", {"spec>selector": chart, "spec>ports": []}))
+
+
 def test_a_selector_may_be_meant_for_pods_that_we_do_not_read(make: Make, accepted: Check) -> None:
     other = {
         "apiVersion": "apps/v1",
@@ -53,6 +77,10 @@ def test_a_name_leads_to_an_object(
     refused("reference-unresolved", "spec.topologyName", make("topology"), flavor)
     target = make("scaler", {"spec>scaleTargetRef>name": "r2"})
     refused("reference-unresolved", "spec.scaleTargetRef.name", make("set"), target)
+    sets = [make("set", {"metadata>name": name}) for name in ("llama", "qwen-large")]
+    accepted("reference-unresolved", *sets, target)
+    slip = make("scaler", {"spec>scaleTargetRef>name": "qwen-larg"})
+    refused("reference-unresolved", "spec.scaleTargetRef.name ~ qwen-large", *sets, slip)
     version = make("scaler", {"spec>scaleTargetRef>apiVersion": "apps/v1"})
     refused("reference-unresolved", "spec.scaleTargetRef.name ~ apiVersion", make("set"), version)
     accepted("reference-unresolved", *queue, make("set"), make("scaler"), complete=True)
@@ -128,7 +156,7 @@ def test_a_pool_may_be_for_pods_of_another_file(
     make: Make, refused: Check, accepted: Check
 ) -> None:
     labels = "spec>selector>matchLabels"
-    other = make("pool", {labels: {"app": "other"}})
+    other = make("pool", {"metadata>name": "other", labels: {"app": "other"}})
     accepted("selector-matches-nothing", make("set"), other)
     refused("selector-matches-nothing", "matchLabels", make("set"), other, complete=True)
     half = make("pool", {labels: {"leaderworkerset.sigs.k8s.io/name": "r1", "role": "leader"}})

@@ -33,6 +33,7 @@ def sound(make: Make, queue: list[dict[str, Any]]) -> list[dict[str, Any]]:
     annotations = {
         f"B>metadata>annotations>kueue.x-k8s.io/podset-{key}": value for key, value in both.items()
     }
+    annotations["L>C>env"] = [{"name": "VLLM_ENGINE_READY_TIMEOUT_S", "value": "3600"}]  # type: ignore[assignment]
     label = {"metadata>labels>kueue.x-k8s.io/queue-name": "serving"}
     names = ("deployment", "service", "budget", "monitor", "rules")
     return [make("set", {**annotations, **label}), *queue, *(make(name) for name in names)]

@@ -53,6 +53,11 @@ def test_replicas_have_one_owner(make: Make, refused: Check, accepted: Check) ->
         refused("replicas-owned-by-autoscaler", at, make("set"), make(name))
         accepted("replicas-owned-by-autoscaler", make("set", {"spec>replicas": ...}), make(name))
     accepted("replicas-owned-by-autoscaler", make("set"))
+    plain = make("deployment", {"spec>template>spec>containers>0>resources": {}})
+    ref = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "small"}
+    scaler = make("scaler", {"spec>scaleTargetRef": ref})
+    accepted("replicas-owned-by-autoscaler", plain, scaler)
+    refused("replicas-owned-by-autoscaler", "spec.replicas", make("deployment"), scaler)
 
 
 def quota(make: Make, gpus: int) -> dict[str, Any]:
@@ -145,3 +150,48 @@ def test_nobody_evicts_a_group_for_its_requests(
     lost = vertical(targetRef={**vertical()["spec"]["targetRef"], "name": "r2"})
     refused("reference-unresolved", "spec.targetRef.name ~ r1", lost, make("set"))
     accepted("reference-unresolved", advice, make("set"))
+
+
+def test_keda_has_words_of_its_own(make: Make, refused: Check, accepted: Check) -> None:
+    wrong = make("keda", {"spec>minReplicaCount": ..., "spec>minReplicas": 1})
+    refused("scale-bounds-misnamed", "spec.minReplicas ~ write minReplicaCount: 1", wrong)
+    accepted("scale-bounds-misnamed", make("keda"), make("scaler"))
+
+
+def test_something_else_brings_a_set_back(make: Make, refused: Check, accepted: Check) -> None:
+    gateway = {"type": "prometheus", "metadata": {"query": "sum(gateway_requests_waiting)"}}
+    own = {"type": "prometheus", "metadata": {"query": "sum(vllm:num_requests_waiting)"}}
+    for least in (0, ...):
+        refused(
+            "scale-to-zero-never-wakes",
+            "spec.minReplicaCount",
+            make("keda", {"spec>minReplicaCount": least}),
+        )
+    refused(
+        "scale-to-zero-never-wakes",
+        "spec.idleReplicaCount",
+        make("keda", {"spec>idleReplicaCount": 0}),
+    )
+    accepted(
+        "scale-to-zero-never-wakes",
+        make("keda"),
+        make("keda", {"spec>minReplicaCount": ..., "spec>minReplicas": 1}),
+    )
+    accepted("scale-to-zero-never-wakes", make("keda"))
+    for triggers in ([own, gateway], [gateway], []):
+        accepted(
+            "scale-to-zero-never-wakes",
+            make("keda", {"spec>minReplicaCount": 0, "spec>triggers": triggers}),
+        )
+    router = {"type": "prometheus", "metadata": {"query": "vllm:num_incoming_requests_total"}}
+    accepted(
+        "scale-to-zero-never-wakes",
+        make("keda", {"spec>minReplicaCount": 0, "spec>triggers": [router]}),
+    )
+    metric = {"type": "External", "external": {"metric": {"name": "vllm_num_requests_waiting"}}}
+    refused(
+        "scale-to-zero-never-wakes",
+        "spec.minReplicas",
+        make("scaler", {"spec>minReplicas": 0, "spec>metrics": [metric]}),
+    )
+    accepted("scale-to-zero-never-wakes", make("scaler", {"spec>metrics": [metric]}))

@@ -75,6 +75,36 @@ def test_a_port_leads_somewhere(make: Make, refused: Check, accepted: Check) -> 
     accepted("service-port-unserved", undeclared, make("service", {"spec>ports>0>targetPort": 9}))
 
 
+def test_a_number_is_missed_where_all_is_read(make: Make, refused: Check, accepted: Check) -> None:
+    code, other = "service-port-unserved", make("service", {"spec>ports>0>targetPort": 9090})
+    script = "vllm serve /models/m --tensor-parallel-size=16"
+
+    def started(before: str) -> dict[str, Any]:
+        return make("set", {"L>C>command": ["bash", "-c"], "L>C>args": [f"{before}{script}"]})
+
+    refused(code, "spec.ports[0].targetPort", started("pip install x && exec "), other)
+    accepted(code, started("/opt/dashboard & "), other)
+    accepted(code, make("set", {"L>C>command": ["bash", "-c"], "L>C>args": ["/boot.sh"]}), other)
+    beside = [{"name": "proxy", "image": "proxy:1"}]
+    engine = make("set")["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"]
+    accepted(code, make("set", {"L>spec>containers": [*engine, *beside]}), other)
+    accepted(code, make("set", {"L>C>env": [{"name": "P", "value": "9090"}]}), other)
+    ray = make("service", {"spec>ports>0>targetPort": 8265})
+    accepted(code, started("bash /x/multi-node-serving.sh leader; "), ray)
+    refused(code, "targetPort", started("bash /x/multi-node-serving.sh leader; "), other)
+    accepted(code, make("set"), make("service", {"spec>ports>0>targetPort": "${PORT}"}))
+
+
+def test_a_further_port_that_nobody_opens_is_a_remark(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    ports = [{"name": "http", "port": 80, "targetPort": "http"}, {"name": "m", "port": 8080}]
+    two = make("service", {"spec>ports": ports})
+    refused("service-port-dead", "spec.ports[1] ~ 8080", make("set"), two)
+    accepted("service-port-unserved", make("set"), two)
+    accepted("service-port-dead", make("set"), make("service"))
+
+
 def test_leaders_that_load_are_not_published(make: Make, refused: Check, accepted: Check) -> None:
     early = make("service", {"spec>publishNotReadyAddresses": True})
     refused("service-publishes-unready", "spec.publishNotReadyAddresses", make("set"), early)
@@ -115,12 +145,12 @@ def test_no_service_is_called_like_an_engine(make: Make, refused: Check, accepte
 def test_a_port_that_nobody_has_to_declare_is_left_alone(
     make: Make, refused: Check, accepted: Check
 ) -> None:
-    side = {"name": "side", "port": 5600}
+    side = {"name": "side", "port": 5700}
     both = make("service", {"spec>ports": [{"name": "http", "port": 80, "targetPort": 8000}, side]})
     accepted("service-port-unserved", make("set"), both)
     alone = make("service", {"spec>ports": [side]})
-    refused("service-port-unserved", "spec.ports[0] ~ 5600", make("set"), alone)
-    said = make("set", {"L>C>env": [{"name": "SIDE_PORT", "value": "5600"}]})
+    refused("service-port-unserved", "spec.ports[0] ~ 5700", make("set"), alone)
+    said = make("set", {"L>C>env": [{"name": "SIDE_PORT", "value": "5700"}]})
     accepted("service-port-unserved", said, alone)
     proxied = make("set", {"L>spec>containers": [{"name": "proxy", "image": "a/b:1"}]})
     accepted("service-port-unserved", proxied, alone)

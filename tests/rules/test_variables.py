@@ -21,10 +21,22 @@ def test_no_shell_no_shell_variable(make: Make, refused: Check, accepted: Check)
 def test_no_shell_variable_in_a_value(make: Make, refused: Check, accepted: Check) -> None:
     wrong = make("set", {"W>C>env": [{"name": "HF_TOKEN", "value": "$HF_TOKEN"}]})
     refused("shell-variable-in-value", "containers[0].env[0].value", wrong)
+    lost = [{"name": "LD_LIBRARY_PATH", "value": "${LD_LIBRARY_PATH}:/usr/local/nvidia/lib64"}]
+    refused("shell-variable-in-value", "env[0].value ~ the whole", make("set", {"W>C>env": lost}))
+    unset = [{"name": "STREAM", "value": "${STREAM:-true}"}]
+    refused("shell-variable-in-value", "env[0].value ~ $(STREAM)", make("set", {"W>C>env": unset}))
     right = make(
         "set", {"W>C>env": [{"name": "A", "value": "$(B)"}, {"name": "P", "value": "a$b"}]}
     )
     accepted("shell-variable-in-value", right)
+
+
+def test_no_shell_variable_inside_a_value(make: Make, refused: Check, accepted: Check) -> None:
+    wrong = [{"name": "OTLP", "value": "http://${HOST_IP}:4317"}]
+    refused("shell-variable-in-text", "env[0].value ~ $(HOST_IP)", make("set", {"W>C>env": wrong}))
+    for value in ("http://$(HOST_IP):4317", "pa$word", "set -e\necho $HOME\n", "$HOST_IP"):
+        fine = make("set", {"W>C>env": [{"name": "A", "value": value}]})
+        accepted("shell-variable-in-text", fine)
 
 
 def test_every_reference_is_defined_before(make: Make, refused: Check, accepted: Check) -> None:
@@ -43,5 +55,23 @@ def test_every_reference_is_defined_before(make: Make, refused: Check, accepted:
     )
     other = {"L>C>envFrom": [{"configMapRef": {"name": "x"}}], "L>C>args": ["$(X)"]}
     accepted("variable-undefined", make("set", other))
-    shell = {"L>C>command": ["sh", "-c"], "L>C>args": ["exec serve $(hostname)"]}
-    accepted("variable-undefined", make("set", shell))
+    shell = {"L>C>command": ["sh", "-c"], "L>C>args": ["exec serve"]}
+    accepted("variable-undefined", make("set", {**shell, "L>C>args": ["exec serve $(hostname)"]}))
+    script = "exec serve --at=$(ENTRY_ADDRESS) --of=$(LWS_GROUP_SIZE)"
+    called = {"L>C>command": ["sh", "-c"], "L>C>args": [script]}
+    at = "containers[0].args[0] ~ no variable ENTRY_ADDRESS"
+    refused("variable-undefined", at, make("set", called))
+    given = [{"name": "ENTRY_ADDRESS", "value": "a"}]
+    accepted("variable-undefined", make("set", {**called, "L>C>env": given}))
+    remark = {**called, "L>C>args": ["# $(ENTRY_ADDRESS)\nexec serve $$(ENTRY_ADDRESS)"]}
+    accepted("variable-undefined", make("set", remark))
+
+
+def test_a_variable_stands_once(make: Make, refused: Check, accepted: Check) -> None:
+    def env(*values: str) -> dict[str, Any]:
+        return make("set", {"L>C>env": [{"name": "A", "value": value} for value in values]})
+
+    refused("variable-given-twice", "containers[0].env[1].name", env("1", "2"))
+    accepted("variable-given-twice", env("1", "1"), env("1"))
+    refused("variable-repeated", "containers[0].env[1].name", env("1", "1"))
+    accepted("variable-repeated", env("1", "2"), env("1"))

@@ -31,3 +31,14 @@ def test_who_fills_memory_has_a_limit(make: Make, refused: Check, accepted: Chec
     accepted("memory-volume-without-limit", make("set", disk))
     whole = {"B>C>resources>limits>memory": ..., "B>spec>resources": {"limits": {"memory": "1Ti"}}}
     accepted("memory-volume-without-limit", make("set", whole))
+
+
+def test_a_volume_in_memory_leaves_room(make: Make, refused: Check, accepted: Check) -> None:
+    def shared(size: str | None) -> dict[str, Any]:
+        bound = {} if size is None else {"sizeLimit": size}
+        volume = {"name": "shm", "emptyDir": {"medium": "Memory", **bound}}
+        return make("set", {"L>spec>volumes": [volume]})
+
+    at = "leaderTemplate.spec.volumes[0].emptyDir.sizeLimit"
+    refused("memory-volume-beyond-limit", at, shared("900Gi"))
+    accepted("memory-volume-beyond-limit", make("set"), shared("899Gi"), shared(None))

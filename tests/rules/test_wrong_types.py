@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -73,7 +74,7 @@ def survive(objects: list[dict[str, Any]]) -> None:
 def test_rules_survive_values_of_wrong_types(path: Path) -> None:
     originals = [each.manifest for each in read_manifests(path.read_text("utf-8"), path.name)]
     chance = random.Random(path.stem)
-    for _ in range(10):
+    for _ in range(6):
         objects = [as_map(each) for each in originals]
         # One at a time and many at once: a rule that gives up early hides what comes after.
         for _ in range(chance.choice((1, 1, 3, 12))):
@@ -85,12 +86,54 @@ def test_rules_survive_values_of_wrong_types(path: Path) -> None:
             raise AssertionError(yaml.safe_dump_all(objects)) from error
 
 
-@pytest.mark.parametrize("wrong", ["$(X)", 10**30, [{}], {"a": {}}], ids=repr)
+LONG = "9" * 5000
+TAILS = ("-" + LONG, "=", "'", '"', "\\", "$(", "${", "%", "\n", "²", "٣")
+ODD = (
+    "'",
+    '"a',
+    "$((",
+    "<<EOF\n",
+    f"sleep {LONG}",
+    f"{LONG}%",
+    f"1e{LONG}",
+    "a:b:c",
+    f"[::1]:{LONG}",
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_rules_survive_odd_texts(path: Path) -> None:
+    originals = [each.manifest for each in read_manifests(path.read_text("utf-8"), path.name)]
+    chance = random.Random(path.stem)
+    for _ in range(5):
+        objects = [as_map(each) for each in originals]
+        texts = [
+            (place, key)
+            for each in objects
+            for place, key in spots(each)
+            if isinstance(place[key], str)
+        ]
+        for _ in range(6):
+            place, key = chance.choice(texts)
+            was = str(place[key])
+            place[key] = chance.choice(
+                (
+                    re.sub(r"[0-9]+", LONG, was),
+                    was + chance.choice(TAILS),
+                    was[: chance.randrange(len(was) + 1)],
+                    was + was,
+                    chance.choice(ODD),
+                )
+            )
+        survive(objects)
+
+
+@pytest.mark.parametrize("wrong", [10**30, [{}]], ids=repr)
 def test_rules_survive_each_field_of_a_set_being_wrong(wrong: Any) -> None:
     path = ROOT / "tests/cases/lint/h24-budget-that-protects-nobody.yaml"
     originals = [each.manifest for each in read_manifests(path.read_text("utf-8"), path.name)]
     count = sum(1 for each in originals for _ in spots(each))
-    for number in range(0, count, 2):
+    for number in range(0, count, 5):
         objects = [as_map(each) for each in originals]
         place, key = [spot for each in objects for spot in spots(each)][number]
         place[key] = wrong

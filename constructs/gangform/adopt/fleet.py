@@ -10,11 +10,11 @@ from gangform.adopt import around, launch
 from gangform.adopt.derived import Difference, Made, differences, made_of, needed
 from gangform.adopt.hardware import Nodes, nodes
 from gangform.adopt.pods import Mounts, hidden, pods, weights
-from gangform.adopt.secrets import without_secrets
 from gangform.adopt.subject import NOTHING, Subject, subjects
 from gangform.adopt.text import Adopted, fleet_text
 from gangform.apis.keys import HOSTNAME, SYNC_WAVE
 from gangform.documents.document import Manifest, mapping, sequence, text
+from gangform.documents.secrets import without_secrets
 from gangform.findings import DocumentPath, Finding, InputError, ordered
 from gangform.inputs.cluster import Cluster, Library
 from gangform.inputs.defaults import editions

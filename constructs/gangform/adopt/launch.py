@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from gangform.adopt.secrets import HIDDEN
 from gangform.adopt.subject import Subject, Unread
 from gangform.apis.versions import Release
 from gangform.documents.document import sequence, text
+from gangform.documents.secrets import HIDDEN
 from gangform.engines.engine import Translation
 from gangform.engines.images import published
 from gangform.inputs.cluster import Library

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from gangform.adopt.secrets import HIDDEN
 from gangform.adopt.subject import Subject, Unread
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text
+from gangform.documents.secrets import HIDDEN
 from gangform.plan.pods import SHARED_MEMORY, is_reserved
 
 _HUB_TOKEN = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
@@ -134,7 +134,7 @@ def pods(subject: Subject, mounts: Mounts) -> dict[str, Any]:
         "affinity": dict(mapping(spec, "affinity")),
         "labels": _kept(subject.group.document.manifest, subject, "labels"),
         "annotations": _kept(subject.group.document.manifest, subject, "annotations"),
-        "env": [one for one in sequence(container, "env") if text(one, "value") != HIDDEN],
+        "env": [one for one in sequence(container, "env") if HIDDEN not in text(one, "value")],
         "volumes": list(mounts.volumes.values()),
         "volumeMounts": mounts.mounts,
         "priorityClassName": text(spec, "priorityClassName"),
@@ -143,15 +143,17 @@ def pods(subject: Subject, mounts: Mounts) -> dict[str, Any]:
 
 
 def hidden(subject: Subject) -> Iterator[Unread]:
-    """Secrets of the engine that stand in plain text."""
-    at = f"{subject.at('containers')}[{subject.place}]"
+    """Secrets of the pods that stand in plain text."""
     why = "a secret in plain text: put it into a Secret, and name that"
-    for one in sequence(subject.container, "env"):
-        if text(one, "value") == HIDDEN:
-            yield Unread(f"{at}.env[{text(one, 'name')}]", HIDDEN, why)
-    words = subject.translation.args if subject.translation else ()
-    if any(HIDDEN in word for word in words):
-        yield Unread(f"{at}.args", HIDDEN, why)
+    for key in ("initContainers", "containers"):
+        for number, container in enumerate(sequence(subject.spec, key)):
+            at = f"{subject.at(key)}[{number}]"
+            for one in sequence(container, "env"):
+                if HIDDEN in text(one, "value"):
+                    yield Unread(f"{at}.env[{text(one, 'name')}]", HIDDEN, why)
+            for word in ("command", "args"):
+                if any(HIDDEN in str(each) for each in sequence(container, word)):
+                    yield Unread(f"{at}.{word}", HIDDEN, why)
 
 
 def _resources(container: Manifest) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What a change of core Kubernetes' objects, and of those of monitoring, does to pods that run.
 
 Sources: validation of Kubernetes 1.36 (immutable fields), its controllers, and the prometheus-operator; `lab` where
-it was seen.
+it was seen (tests/cluster/test_effects.py, test_beside_effects.py).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gangform.apis.effects import API_SERVER, Effect, Effects, Outcome, field
 from gangform.apis.kueue_effects import queue_labels
 from gangform.apis.versions import Evidence
 
-_METADATA = Effect(("metadata",), Outcome.NONE, Evidence.CODE, "apimachinery ObjectMeta")
+_METADATA = Effect(("metadata",), Outcome.NONE, Evidence.LAB, "apimachinery ObjectMeta")
 
 
 def _group(api_version: str) -> str:
@@ -25,9 +25,9 @@ def replicas() -> Iterator[Effect]:
     yield Effect(
         field("spec.replicas"),
         Outcome.NONE,
-        Evidence.DOCS,
+        Evidence.LAB,
         "Kubernetes: Migrating Deployments to horizontal autoscaling; lab summary 12",
-        says="a server-side apply keeps the number; a client-side one that wrote it sets 1 until an autoscaler acts",
+        says="1 is left until an autoscaler acts, unless the apply is server-side and somebody scaled it since Git did",
         ways=("removed",),
     )
     yield Effect(field("spec.replicas"), Outcome.NONE, Evidence.LAB, "lab E5")
@@ -37,19 +37,19 @@ DEPLOYMENT = Effects(
     _group(keys.APPS),
     "Deployment",
     [
-        *queue_labels("a Deployment", Evidence.CODE, "Kueue's webhook for Deployments at 0.17.0"),
+        *queue_labels("a Deployment"),
         Effect(
             field("spec.selector"),
             Outcome.REFUSED,
-            Evidence.CODE,
+            Evidence.LAB,
             "apps/v1 ValidateDeploymentUpdate",
             says="a Deployment keeps its selector",
             by=API_SERVER,
         ),
-        Effect(field("spec.template"), Outcome.ROLLS, Evidence.CODE, "apps/v1"),
+        Effect(field("spec.template"), Outcome.ROLLS, Evidence.LAB, "apps/v1"),
         *replicas(),
         _METADATA,
-        Effect((), Outcome.NONE, Evidence.CODE, "apps/v1: not in the pod template's hash"),
+        Effect((), Outcome.NONE, Evidence.LAB, "apps/v1: not in the pod template's hash"),
     ],
 )
 
@@ -61,7 +61,7 @@ SERVICE = Effects(
             Effect(
                 ("spec", name),
                 Outcome.REFUSED,
-                Evidence.CODE,
+                Evidence.LAB,
                 "core/v1 ValidateServiceUpdate",
                 says="a Service keeps its address",
                 by=API_SERVER,
@@ -72,26 +72,26 @@ SERVICE = Effects(
         Effect(
             field("spec.selector"),
             Outcome.IN_PLACE,
-            Evidence.CODE,
+            Evidence.LAB,
             "endpoint slice controller",
             says="the endpoints move at once: requests go to the pods that it selects now",
         ),
         Effect(
             field("spec.ports"),
             Outcome.IN_PLACE,
-            Evidence.CODE,
+            Evidence.LAB,
             "endpoint slice controller",
             says="the endpoints move at once: clients of the old port lose it",
         ),
         Effect(
             field("spec.publishNotReadyAddresses"),
             Outcome.IN_PLACE,
-            Evidence.CODE,
+            Evidence.LAB,
             "endpoint slice controller",
             says="the endpoints change at once",
         ),
         _METADATA,
-        Effect((), Outcome.IN_PLACE, Evidence.CODE, "core/v1"),
+        Effect((), Outcome.IN_PLACE, Evidence.LAB, "core/v1"),
     ],
 )
 
@@ -103,7 +103,7 @@ BUDGET = Effects(
         Effect(
             (),
             Outcome.IN_PLACE,
-            Evidence.CODE,
+            Evidence.LAB,
             "policy/v1; lab E3",
             says="evictions are judged by it from now on",
         ),

@@ -119,8 +119,12 @@ def _ways(change: Change, *, exact: bool) -> set[Way]:
 class Effects:
     """The table of one kind."""
 
-    def __init__(self, group: str, kind: str, rows: Sequence[Effect]) -> None:
-        """Rows in order: the first that covers a field counts. The last one covers everything."""
+    def __init__(self, group: str, kind: str, rows: Sequence[Effect], *, gone: str = "") -> None:
+        """Rows in order: the first that covers a field counts. The last one covers everything.
+
+        `gone`: what an operator should know where an object that groups stand on is removed, without a full stop.
+        """
+        self.gone = gone
         assert not rows[-1].field and rows[-1].condition is None, f"{kind}: no row for the rest"
         self.group, self.kind, self.rows = group, kind, tuple(rows)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gangform.apis import kueue, leaderworkerset, volcano
+from gangform.apis import disaggregatedset, kueue, leaderworkerset, volcano
 from gangform.apis.keys import (
     APPS,
     AUTOSCALING,
@@ -29,6 +29,8 @@ def _group(api_version: str) -> str:
 
 
 _GATEWAY = "gateway.networking.k8s.io"
+_TRIED_INFERENCE = "inference.networking.x-k8s.io"
+"""Where the kinds of the inference extension lie before they are stable."""
 _BATCH = "batch"
 _DEVICES = "resource.k8s.io"
 
@@ -61,11 +63,12 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "StorageClass": (_group(STORAGE),),
     **dict.fromkeys(("DeviceClass", "ResourceClaim", "ResourceClaimTemplate"), (_DEVICES,)),
     "LeaderWorkerSet": (leaderworkerset.GROUP,),
-    "DisaggregatedSet": ("disaggregatedset.x-k8s.io", leaderworkerset.GROUP),
+    **dict.fromkeys(("DisaggregatedSet", "DisaggregatedSetRoleScaler"), (disaggregatedset.GROUP,)),
     **dict.fromkeys(
         (
-            "Cohort",
+            "AdmissionCheck",
             "ClusterQueue",
+            "Cohort",
             "LocalQueue",
             "ResourceFlavor",
             "Topology",
@@ -79,7 +82,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "HyperNode": (_group(volcano.TOPOLOGY_API_VERSION),),
     **dict.fromkeys(("PodMonitor", "PrometheusRule", "ServiceMonitor"), (_group(MONITORING),)),
     "ScaledObject": (_group(KEDA),),
-    "InferencePool": (_group(INFERENCE), "inference.networking.x-k8s.io"),
+    **dict.fromkeys(("InferenceModel", "InferenceObjective"), (_TRIED_INFERENCE,)),
+    "VerticalPodAutoscaler": ("autoscaling.k8s.io",),
+    "InferencePool": (_group(INFERENCE), _TRIED_INFERENCE),
     **dict.fromkeys(("GRPCRoute", "Gateway", "HTTPRoute"), (_GATEWAY,)),
     "ComputeDomain": ("resource.nvidia.com",),
 }
@@ -87,6 +92,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 NO_NAMESPACE = frozenset(
     {
+        "AdmissionCheck",
         "ClusterQueue",
         "ClusterRole",
         "ClusterRoleBinding",

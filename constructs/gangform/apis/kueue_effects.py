@@ -1,6 +1,7 @@
 """What a change of Kueue's objects, or of the labels by which it manages a workload, does to groups that run.
 
-Sources: `kueue §1, §2.4` (code at v0.19.2) and `lab E4` (seen at 0.17.0 and 0.19.2).
+Sources: `kueue §1, §2.4` (code at v0.19.2) and `lab E4` (seen at 0.17.0 and 0.19.2); `lab` is what
+tests/cluster/test_kueue_effects.py and test_foundation_effects.py show.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ WHILE_MANAGED = "while Kueue manages it"
 """Without Kueue the same change would pass."""
 
 
-def queue_labels(what: str, evidence: Evidence, source: str) -> Iterator[Effect]:
-    """The labels on the workload itself, with how it is known what its webhook says of them."""
+def queue_labels(what: str) -> Iterator[Effect]:
+    """The labels on the workload itself."""
     yield Effect(
         _QUEUE,
         Outcome.REFUSED,
-        evidence,
-        source,
+        Evidence.LAB,
+        "kueue §2.4; seen at 0.17.0",
         says=f"the queue of {what} is frozen while a group is ready",
         by=WHILE_MANAGED,
         condition=MANAGED,
@@ -41,25 +42,25 @@ def queue_labels(what: str, evidence: Evidence, source: str) -> Iterator[Effect]
     yield Effect(
         _QUEUE,
         Outcome.REFUSED,
-        Evidence.CODE,
-        "kueue §2.4; kubernetes-sigs/kueue#4967; read at 0.17.0",
+        Evidence.LAB,
+        "kueue §2.4; kubernetes-sigs/kueue#4967; seen at 0.17.0",
         says=f"{what} gets its queue when it is made",
-        by=WHILE_MANAGED,
+        by="by the webhook of Kueue",
         ways=("added",),
     )
     yield Effect(
         _PRIORITY,
         Outcome.ROLLS,
-        Evidence.CODE,
-        "kueue §2.2: the webhook writes the label onto the templates; read at 0.17.0",
+        Evidence.LAB,
+        "kueue §2.2: the webhook writes the label onto the templates; seen at 0.17.0",
         ways=("changed",),
         condition=MANAGED,
     )
     yield Effect(
         _PRIORITY,
         Outcome.REFUSED,
-        evidence,
-        source,
+        Evidence.LAB,
+        "kueue §2.4; seen at 0.17.0",
         says="the label is neither added to groups that are ready nor removed",
         by=WHILE_MANAGED,
         ways=("added", "removed"),
@@ -113,12 +114,12 @@ TOPOLOGY = Effects(
         Effect(
             field("spec.levels"),
             Outcome.REFUSED,
-            Evidence.CODE,
+            Evidence.LAB,
             "kueue §1.2; the CRD at 0.17.0",
             says="levels never change; make a Topology of another name and flavors that name it",
             by=API_SERVER,
         ),
-        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.2"),
+        Effect(("metadata",), Outcome.NONE, Evidence.LAB, "kueue §1.2"),
         Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.2"),
     ],
 )
@@ -141,7 +142,7 @@ FLAVOR = Effects(
             Effect(
                 ("spec", name),
                 Outcome.REFUSED,
-                Evidence.CODE,
+                Evidence.LAB,
                 "kueue §1.3",
                 by=API_SERVER,
                 condition=_flavor("some"),
@@ -151,22 +152,24 @@ FLAVOR = Effects(
         Effect(
             field("spec.topologyName"),
             Outcome.REFUSED,
-            Evidence.CODE,
+            Evidence.LAB,
             "kueue §1.3",
             by=API_SERVER,
             condition=_flavor("topologyName"),
         ),
-        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.3"),
+        Effect(("metadata",), Outcome.NONE, Evidence.LAB, "kueue §1.3"),
         Effect(
             (),
             Outcome.IN_PLACE,
-            Evidence.CODE,
+            Evidence.LAB,
             "kueue §1.3",
             says="groups that run stay; what is admitted from now on follows it",
         ),
     ],
 )
 
+_GONE = "groups that run stay, and none is admitted by it any more"
+"""Kueue's workload controller: an admitted Workload is kept, any other is inadmissible (code of 0.16 to 0.20)."""
 _QUOTA = field("spec.resourceGroups[].flavors[].resources[].nominalQuota")
 
 QUEUE = Effects(
@@ -178,7 +181,7 @@ QUEUE = Effects(
             Outcome.IN_PLACE,
             Evidence.LAB,
             "lab E4 Quota and space",
-            says="groups that run stay, and one that is lost may wait",
+            says="groups that run stay, also when they lose a pod; what is to be admitted waits",
             ways=("lowered",),
         ),
         Effect(_QUOTA, Outcome.IN_PLACE, Evidence.LAB, "lab E4 Quota and space"),
@@ -192,20 +195,21 @@ QUEUE = Effects(
         Effect(
             field("spec.namespaceSelector"),
             Outcome.IN_PLACE,
-            Evidence.CODE,
+            Evidence.LAB,
             "kueue §1.4",
             says="groups that run stay; in a namespace left out none is admitted any more",
         ),
         Effect(
             field("spec.resourceGroups"),
             Outcome.IN_PLACE,
-            Evidence.CODE,
+            Evidence.LAB,
             "kueue §1.4",
             says="groups that run stay; what is admitted from now on follows it",
         ),
-        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.4"),
-        Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.4"),
+        Effect(("metadata",), Outcome.NONE, Evidence.LAB, "kueue §1.4"),
+        Effect((), Outcome.IN_PLACE, Evidence.LAB, "kueue §1.4"),
     ],
+    gone=_GONE,
 )
 
 LOCAL_QUEUE = Effects(
@@ -215,14 +219,15 @@ LOCAL_QUEUE = Effects(
         Effect(
             field("spec.clusterQueue"),
             Outcome.REFUSED,
-            Evidence.CODE,
+            Evidence.LAB,
             "kueue §1.5",
             says="a LocalQueue keeps its ClusterQueue; make one of another name",
             by=API_SERVER,
         ),
-        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.5"),
-        Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.5"),
+        Effect(("metadata",), Outcome.NONE, Evidence.LAB, "kueue §1.5"),
+        Effect((), Outcome.IN_PLACE, Evidence.LAB, "kueue §1.5"),
     ],
+    gone=_GONE,
 )
 
 PRIORITY = Effects(
@@ -232,11 +237,11 @@ PRIORITY = Effects(
         Effect(
             ("value",),
             Outcome.IN_PLACE,
-            Evidence.DOCS,
+            Evidence.LAB,
             "release notes of kubernetes-sigs/kueue#8442",
             says="the order in which groups wait and are preempted; none is restarted",
         ),
-        Effect((), Outcome.NONE, Evidence.CODE, "kueue §1.5"),
+        Effect((), Outcome.NONE, Evidence.LAB, "kueue §1.5"),
     ],
 )
 
@@ -244,8 +249,8 @@ COHORT = Effects(
     kueue.GROUP,
     "Cohort",
     [
-        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "kueue §1.5"),
-        Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.5"),
+        Effect(("metadata",), Outcome.NONE, Evidence.LAB, "kueue §1.5"),
+        Effect((), Outcome.IN_PLACE, Evidence.LAB, "kueue §1.5"),
     ],
 )
 

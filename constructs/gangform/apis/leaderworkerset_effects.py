@@ -2,14 +2,14 @@
 
 The revision of a set covers `leaderWorkerTemplate` and `networkConfig`; a few annotations are copied into the leaders'
 template beside it (`lws §2b`). Under Kueue the shape of the pods is frozen (`kueue §2.4`, `lab E4`). Nothing else
-touches a pod.
+touches a pod. `lab` beside the facts: tests/cluster/test_effects.py, test_paced_effects.py, test_kueue_effects.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangform.apis import disaggregatedset, kueue, leaderworkerset
+from gangform.apis import disaggregatedset, kueue, leaderworkerset, volcano
 from gangform.apis.core_effects import replicas
 from gangform.apis.effects import Condition, Effect, Effects, Outcome, Situation, field
 from gangform.apis.kueue_effects import MANAGED, WHILE_MANAGED, managed, queue_labels
@@ -47,11 +47,12 @@ def _shape() -> Iterator[Effect]:
     """What Kueue refuses in the pod specs of a set it manages."""
     for template in _TEMPLATES:
         for name in (*kueue.FROZEN, kueue.POD_RESOURCES):
+            seen = name in kueue.FROZEN
             yield Effect(
                 (*template, "spec", *field(name)),
                 Outcome.REFUSED,
-                Evidence.LAB,
-                "kueue §2.4; lab E4; seen at 0.17.0",
+                Evidence.LAB if seen else Evidence.CODE,
+                "kueue §2.4; lab E4; seen at 0.17.0" if seen else "kueue §2.4; read at 0.19.2",
                 by=WHILE_MANAGED,
                 condition=_frozen(name),
             )
@@ -71,7 +72,7 @@ def _shape() -> Iterator[Effect]:
             yield Effect(
                 (*template, "metadata", "annotations", key),
                 Outcome.ROLLS,
-                Evidence.CODE,
+                Evidence.LAB,
                 "kueue §2.4; taken in both templates at 0.17.0",
                 says="a group keeps the placement it was admitted with until its Workload is deleted",
                 condition=MANAGED,
@@ -79,7 +80,7 @@ def _shape() -> Iterator[Effect]:
 
 
 _ROWS = [
-    *queue_labels("a set", Evidence.LAB, "kueue §2.4; seen at 0.17.0"),
+    *queue_labels("a set"),
     *_shape(),
     Effect(
         leaderworkerset.LEADER_TEMPLATE,
@@ -110,7 +111,7 @@ _ROWS = [
     Effect(
         (*_GROUPS, "subGroupPolicy"),
         Outcome.REFUSED,
-        Evidence.CODE,
+        Evidence.LAB,
         "lws §2b",
         by="by the webhook of LeaderWorkerSet",
         ways=("added", "removed"),
@@ -119,7 +120,7 @@ _ROWS = [
     Effect(
         (*_GROUPS, "subGroupPolicy", "subGroupSize"),
         Outcome.REFUSED,
-        Evidence.CODE,
+        Evidence.LAB,
         "lws §2b",
         by="by the webhook of LeaderWorkerSet",
     ),
@@ -141,7 +142,7 @@ _ROWS = [
     Effect(
         field("spec.rolloutStrategy.rollingUpdateConfiguration.partition"),
         Outcome.ROLLS,
-        Evidence.CODE,
+        Evidence.LAB,
         "lws §3",
         says="the groups that a canary held back at an older revision follow",
         ways=("lowered",),
@@ -152,14 +153,19 @@ _ROWS = [
         Effect(
             ("metadata", "annotations", key),
             Outcome.ROLLS,
-            evidence,
+            Evidence.LAB,
             source,
             says="leaders go outside the pace of the rollout",
             paced=False,
         )
-        for key, evidence, source in zip(
-            _COPIED, (Evidence.LAB, Evidence.CODE), ("lws §2b; lab E2", "lws §1"), strict=True
-        )
+        for key, source in zip(_COPIED, ("lws §2b; lab E2", "lws §1"), strict=True)
+    ),
+    Effect(
+        ("metadata", "annotations", volcano.QUEUE_NAME),
+        Outcome.NONE,
+        Evidence.CODE,
+        "lws §5: a PodGroup is made once, and never updated",
+        says="a group goes to the new queue at its next start",
     ),
     Effect(("metadata",), Outcome.NONE, Evidence.LAB, "lab E2"),
     Effect((), Outcome.NONE, Evidence.CODE, "lws §2b: not in the revision"),
@@ -192,7 +198,7 @@ ROLES = Effects(
             ways=("added", "removed", "reordered"),
             entry=True,
         ),
-        Effect(_ROLE, Outcome.NONE, Evidence.CODE, "lws §6", says=_LATER),
+        Effect(_ROLE, Outcome.NONE, Evidence.LAB, "lws §6", says=_LATER),
         Effect(field("spec.placementPolicy"), Outcome.NONE, Evidence.CODE, "lws §6", says=_LATER),
         Effect((), Outcome.NONE, Evidence.CODE, "lws §6"),
     ],

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-Standing = Literal["exported", "configured", "missing", "unknown"]
-"""`configured`: exists where the cluster's kube-state-metrics was told to make it; `missing`: nobody exports it."""
+Standing = Literal["exported", "routed", "configured", "missing", "unlisted", "unknown"]
+"""`routed`: of a router, under the engine's prefix; `configured`: exists where the cluster's kube-state-metrics was
+told to make it; `missing`: nobody exports it; `unlisted`: no exporter that is known here, and another may."""
 
 
 class Metric(NamedTuple):
@@ -154,6 +155,27 @@ _ENGINE_FAMILIES: Final = (
     "external_",
 )
 """Families that grow from release to release: a name in one of them is not called missing."""
+_ROUTER: Final = frozenset(
+    {
+        "num_incoming_requests",
+        "healthy_pods",
+        "current_qps",
+        "avg_decoding_length",
+        "num_prefill_requests",
+        "num_decoding_requests",
+        "avg_ttft",
+        "avg_latency",
+        "avg_itl",
+        "router_queueing_delay_seconds",
+    }
+)
+"""Of the router of production-stack, under the engine's prefix."""
+_OTHER_ENGINE: Final = frozenset(
+    {"num_running_reqs", "num_queue_reqs", "token_usage", "gen_throughput"}
+)
+"""SGLang's gauges that scale (`engines §4.2`)."""
+_ENGINES: Final = {"vllm": _ENGINE, "sglang": _OTHER_ENGINE}
+_UNDERLINED: Final = tuple(f"{prefix}_" for prefix in _ENGINES)
 _SUFFIXES: Final = ("_total", "_bucket", "_sum", "_count", "_created", "_info")
 _NAME: Final = re.compile(r"(?<![\w:$.\-/])[a-zA-Z_][\w:]*+(?!\()")
 _TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'')
@@ -172,13 +194,56 @@ def standing(name: str) -> Standing:
     if name.startswith(_SETS_PREFIX):
         # The controller registers no metric of its own; only a configuration of one's own can make such a name.
         return "configured"
+    if name.startswith(_UNDERLINED):
+        return "missing" if with_colon(name) else "unknown"
     if not name.startswith(_ENGINE_PREFIX):
         return "unknown"
     own = name.removeprefix(_ENGINE_PREFIX)
-    stems = {own, *(own.removesuffix(suffix) for suffix in _SUFFIXES)}
+    stems = _stems(own)
     if stems & _ENGINE:
         return "exported"
-    return "unknown" if own.startswith(_ENGINE_FAMILIES) else "missing"
+    if stems & _ROUTER:
+        return "routed"
+    if own.startswith(_ENGINE_FAMILIES):
+        return "unknown"
+    return "missing" if _near(own) else "unlisted"
+
+
+def of_router(name: str) -> bool:
+    """Whether a series under an engine's prefix is that of the router before it, which is there without engines."""
+    return bool(_stems(name.partition(":")[2]) & _ROUTER)
+
+
+def _stems(own: str) -> set[str]:
+    return {own, *(own.removesuffix(suffix) for suffix in _SUFFIXES)}
+
+
+def with_colon(name: str) -> str:
+    """The series that a name with an underscore in place of the colon means; empty where that is none.
+
+    Adapters of Kubernetes' metrics spell them so, Prometheus does not.
+    """
+    for prefix, series in _ENGINES.items():
+        own = name.removeprefix(f"{prefix}_")
+        for known in (own, f"num_{own}") if own != name else ():
+            if _stems(known) & series:
+                return f"{prefix}:{known}"
+    return ""
+
+
+def adapted(name: str) -> str:
+    """The spelling that adapters give a series, where a name comes near it and is another; empty otherwise."""
+    series = with_colon(name)
+    spelled = series.replace(":", "_")
+    return spelled if series and spelled != name else ""
+
+
+def _near(own: str) -> str:
+    from difflib import get_close_matches
+
+    stem = min(_stems(own), key=len)
+    close = get_close_matches(stem, sorted(_ENGINE), n=1, cutoff=0.85)
+    return close[0] if close else ""
 
 
 def instead(name: str) -> str:
@@ -187,7 +252,9 @@ def instead(name: str) -> str:
         return INVENTED[name]
     if name.startswith(_SETS_PREFIX):
         return "the StatefulSets and pods of the set in stock kube-state-metrics"
-    return _ENGINE_PREFIX + "num_requests_waiting"
+    if series := with_colon(name):
+        return series
+    return _ENGINE_PREFIX + (_near(name.removeprefix(_ENGINE_PREFIX)) or "num_requests_waiting")
 
 
 @cache
@@ -196,7 +263,7 @@ def names(expression: str) -> tuple[str, ...]:
     found_names: dict[str, None] = {}
     for name in _NAME.findall(_TEXT.sub('""', expression)):
         known = name in KUBE_STATE_METRICS or name in CONFIGURED or name in INVENTED
-        if known or name.startswith((_SETS_PREFIX, _ENGINE_PREFIX)):
+        if known or name.startswith((_SETS_PREFIX, _ENGINE_PREFIX, *_UNDERLINED)):
             found_names[name] = None
     return tuple(found_names)
 

@@ -185,7 +185,6 @@ def _resources(resources: Manifest, path: Path) -> Iterator[Refusal]:
 
 
 def _environment(container: Node, path: Path) -> Iterator[Refusal]:
-    seen: set[str] = set()
     for index, variable in enumerate(sequence(container, "env")):
         name, value = text(variable, "name"), dig(variable, "value")
         if value is not None and not isinstance(value, str):
@@ -195,13 +194,6 @@ def _environment(container: Node, path: Path) -> Iterator[Refusal]:
                 f"the value of `{name}` must be text, and `{shown}` is none",
                 f'write value: "{shown}"' if isinstance(value, (bool, int)) else "write a text",
             )
-        if name and name in seen:
-            yield (
-                (*path, "env", index, "name"),
-                f"`{name}` stands twice: server-side apply takes a variable once",
-                "keep one of them",
-            )
-        seen.add(name)
         if not _ENV_NAME.match(name):
             yield (
                 (*path, "env", index, "name"),

@@ -1,6 +1,7 @@
 """What a change of Volcano's objects does to groups that run: nothing is refused on an update, and nothing evicted.
 
-Sources: `volcano §1–§3` (code at v1.15.1). The scheduler reads them when it places a pod; one that is bound stays.
+Sources: `volcano §1–§3` (code at v1.15.1); tests/cluster/test_volcano_effects.py (seen at 1.14.1). The scheduler reads
+them when it places a pod; one that is bound stays.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ POD_GROUP = Effects(
     "scheduling.volcano.sh",
     "PodGroup",
     [
-        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "volcano §1"),
-        Effect((), Outcome.IN_PLACE, Evidence.CODE, "volcano §1.2, §1.6", says=_LATER),
+        Effect(("metadata",), Outcome.NONE, Evidence.LAB, "volcano §1"),
+        Effect((), Outcome.IN_PLACE, Evidence.LAB, "volcano §1.2, §1.6", says=_LATER),
     ],
 )
 
@@ -23,16 +24,16 @@ QUEUE = Effects(
     "scheduling.volcano.sh",
     "Queue",
     [
-        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "volcano §3"),
+        Effect(("metadata",), Outcome.NONE, Evidence.LAB, "volcano §3"),
         Effect(
             field("spec.capability"),
             Outcome.IN_PLACE,
-            Evidence.CODE,
+            Evidence.LAB,
             "volcano §3",
             says="groups that run stay, and one that is lost may wait",
             ways=("lowered",),
         ),
-        Effect((), Outcome.IN_PLACE, Evidence.CODE, "volcano §3"),
+        Effect((), Outcome.IN_PLACE, Evidence.LAB, "volcano §3"),
     ],
 )
 
@@ -40,8 +41,8 @@ HYPER_NODE = Effects(
     "topology.volcano.sh",
     "HyperNode",
     [
-        Effect(("metadata",), Outcome.NONE, Evidence.CODE, "volcano §2"),
-        Effect((), Outcome.IN_PLACE, Evidence.CODE, "volcano §2", says=_LATER),
+        Effect(("metadata",), Outcome.NONE, Evidence.LAB, "volcano §2"),
+        Effect((), Outcome.IN_PLACE, Evidence.LAB, "volcano §2", says=_LATER),
     ],
 )
 

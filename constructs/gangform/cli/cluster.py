@@ -41,7 +41,9 @@ def import_nodes(arguments: Namespace) -> int:
 
     text, shown = read_stream(arguments.nodes, _COMMAND)
     objects = read_objects(text, shown)
-    nodes = [read_node(one) for one in objects if one.get("kind") == "Node"]
+    read = [read_node(one) for one in objects if one.get("kind") == "Node"]
+    # A node that stands in the stream twice is one node.
+    nodes = list({one.name or index: one for index, one in enumerate(read)}.values())
     if not nodes:
         raise UsageError(f"{shown} holds no Node; wanted is what `{_COMMAND}` prints")
     home = _home(arguments)
@@ -124,7 +126,9 @@ def _counted(made: Survey, nodes: int) -> str:
     seen = made.seen
     parts = [f"{count} in {name} ({hardware})" for name, count, hardware in made.pools]
     plain = f"{len(seen.plain)} without GPUs" if seen.plain else ""
-    said = f"{nodes} nodes: {', '.join(part for part in [*parts, plain] if part)}"
+    said = f"{nodes} node{'' if nodes == 1 else 's'}"
+    if counted := ", ".join(part for part in [*parts, plain] if part):
+        said += f": {counted}"
     if seen.away:
         rest = len(seen.away) - _NAMED
         some = f"{', '.join(seen.away[:_NAMED])}{f' and {rest} more' if rest > 0 else ''}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gangform.cli.price import UNREAD, known
 from gangform.cli.selection import Selection, fleet_file, select
-from gangform.cli.table import Block, as_markdown, as_text, structured
+from gangform.cli.table import Block, as_markdown, as_text, plain, structured
 from gangform.cli.terminal import UsageError, say, tell
 from gangform.diff.folders import Known, Priced, price_folders
 from gangform.diff.history import History, HistoryError, on_disk
@@ -66,10 +66,10 @@ def _committed(arguments: Namespace) -> int:
             before,
             after,
             known=_facts(chosen),
-            unread=lambda path: tell(f"{folder / path}: {UNREAD}"),
         )
     )
-    report(arguments, found, f"{folder} against {against}")
+    title = f"{folder} against {against}"
+    report(arguments, found, title if before else f"{title}, which has no manifests there")
     return 0
 
 
@@ -98,7 +98,6 @@ def _editions(arguments: Namespace) -> int:
             {file.path: file.content for file in now.files},
             {file.path: file.content for file in then.files},
             known=lambda cluster: known(plans.get(cluster)),
-            unread=lambda path: tell(f"{path}: {UNREAD}"),
         )
     )
     report(arguments, found, f"defaults {wanted} against defaults {fleet.defaults}")
@@ -166,7 +165,11 @@ def report(arguments: Namespace, found: Sequence[Priced], title: str) -> None:
     kept = [one for one in found if not wanted or one.cluster in wanted]
     if arguments.output == "json":
         clusters = [
-            {"name": one.cluster, "changes": [record(price) for price in one.prices]}
+            {
+                "name": one.cluster,
+                "changes": [record(price) for price in one.prices],
+                **({"unread": list(one.unread)} if one.unread else {}),
+            }
             for one in kept
         ]
         say(structured({"version": 1, "compared": title, "clusters": clusters}, "json"))
@@ -181,6 +184,7 @@ def _blocks(found: Sequence[Priced], title: str) -> list[Block]:
     for one in found:
         shown = worth_saying(one.prices)
         rows = [(str(price.key), said(price)) for price in shown]
+        rows += [(path, UNREAD) for path in one.unread]
         if not rows:
             continue
         name = f"{one.cluster}: {title}" if one.cluster else title
@@ -191,6 +195,7 @@ def _blocks(found: Sequence[Priced], title: str) -> list[Block]:
 
 
 _COLUMNS = ("object", "field", "before", "after", "effect")
+_CODE = _COLUMNS[:4]
 
 
 def _fields(prices: Sequence[Price]) -> list[tuple[str, ...]]:
@@ -217,19 +222,21 @@ def _comment(found: Sequence[Priced], title: str) -> str:
     blocks = []
     for one in found:
         shown = worth_saying(one.prices)
-        if not shown:
-            continue
         rows = [(f"{price.key}", verdict(price), said(price)) for price in shown]
-        table = Block(
-            title=one.cluster or "manifests", columns=("object", "price", "in words"), rows=rows
+        rows += [(path, "unknown", UNREAD) for path in one.unread]
+        if not rows:
+            continue
+        columns = ("object", "price", "in words")
+        name = one.cluster or "manifests"
+        blocks.append(
+            as_markdown([Block(title=name, columns=columns, rows=rows, code=("object",))])
         )
-        blocks.append(as_markdown([table]))
         if fields := _fields(shown):
-            inside = as_markdown([Block(title="fields", columns=_COLUMNS, rows=fields, level=3)])
-            table_only = inside.partition("\n\n")[2] or inside
+            table = Block(title="fields", columns=_COLUMNS, rows=fields, code=_CODE)
+            table_only = as_markdown([table]).partition("\n\n")[2]
             count = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
             blocks.append(
                 f"<details><summary>{count}</summary>\n\n{table_only.rstrip()}\n\n</details>\n"
             )
-    head = f"**The price of this change** ({title})\n"
+    head = f"**The price of this change** ({plain(title)})\n"
     return "\n".join([head, *(blocks or [f"{_quiet(found)}\n"])])

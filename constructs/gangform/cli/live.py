@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gangform.cli.files import read_stream
 from gangform.cli.findings import refused, show
 from gangform.cli.price import known
 from gangform.cli.selection import Selection, select
-from gangform.cli.table import Block, as_markdown, as_text, structured
+from gangform.cli.table import Block, as_markdown, as_text, plain, structured
 from gangform.cli.terminal import UsageError, say
 from gangform.diff.folders import document_of
 from gangform.diff.live import Adoption, adopt
 from gangform.diff.words import record, said, sides, worth_saying
 from gangform.documents.document import Document, Key
-from gangform.documents.read import read_manifests
-from gangform.findings import EnvironmentFault, InputError
+from gangform.documents.objects import read_objects
+from gangform.findings import InputError
 
 if TYPE_CHECKING:
     from gangform.bundle import Bundle
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from gangform.inputs.cluster import Cluster
     from gangform.synth import Synthesis
 
+_COMMAND = "kubectl get lws,deploy,svc,pdb -n NAMESPACE -o yaml"
 ADOPTED = "adopted without a restart"
 REMOVED = (
     "fields that only the living object has count as removed: `kubectl apply` removes what it wrote before, with "
@@ -50,9 +50,33 @@ def live(arguments: Namespace) -> int:
     plan = next(plan for plan in made.plans if plan.cluster.name == cluster)
     found = adopt(bundles, running, known(plan))
     where = "stdin" if arguments.live == "-" else arguments.live
-    _report(arguments.output, found, f"{where} against what synth writes for {cluster}")
+    refusals = _refusals(chosen, plan.cluster, found)
+    _report(arguments.output, found, refusals, f"{where} against what synth writes for {cluster}")
     show(_beside(made, bundles, plan.cluster, found.strange), spans)
     return 0
+
+
+def _refusals(
+    chosen: Selection, cluster: Cluster, found: Adoption
+) -> Mapping[str, tuple[Finding, ...]]:
+    """What `synth` says against the proposed patches, by serving: tried, since what runs may break a rule."""
+    from gangform.inputs.serving import Patch
+    from gangform.synth import synthesise
+
+    fleet = chosen.loaded.fleet
+    refused: dict[str, tuple[Finding, ...]] = {}
+    for name, entries in _entries(found).items():
+        more = [Patch.model_validate(one, by_alias=True, by_name=False) for one in entries]
+        servings = tuple(
+            one.model_copy(update={"patches": (*one.patches, *more)}) if one.name == name else one
+            for one in fleet.servings
+        )
+        try:
+            tried = fleet.model_copy(update={"servings": servings})
+            synthesise(tried, chosen.loaded.library, clusters=[cluster])
+        except InputError as error:
+            refused[name] = error.findings
+    return refused
 
 
 def _beside(
@@ -73,23 +97,11 @@ def _running(place: str) -> list[Document]:
         UsageError: There is none.
         InputError: Some of it cannot be read.
     """
-    try:
-        content = sys.stdin.buffer.read() if place == "-" else Path(place).read_bytes()
-    except FileNotFoundError:
-        raise UsageError(
-            f"there is no file {place}; `kubectl get lws,svc,pdb -n NAMESPACE -o yaml` writes one"
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise EnvironmentFault(f"{place}: {reason.lower()}") from error
-    read = read_manifests(content.decode(errors="replace"), "stdin" if place == "-" else place)
-    broken = [finding for document in read for finding in document.findings]
-    if broken:
-        raise InputError(broken)
-    found = [document_of(one) for one in read]
+    text, shown = read_stream(place, _COMMAND)
+    found = [document_of(one) for one in read_objects(text, shown)]
     named = [one for one in found if one.kind and one.key.name]
     if not named:
-        raise UsageError(f"{place} holds no object; give it what `kubectl get … -o yaml` prints")
+        raise UsageError(f"{shown} holds no object; wanted is what `{_COMMAND}` prints")
     return named
 
 
@@ -121,9 +133,11 @@ def _cluster(chosen: Selection, made: Synthesis, running: Sequence[Document]) ->
 # ── drawing ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _report(form: str, found: Adoption, title: str) -> None:
+def _report(
+    form: str, found: Adoption, refusals: Mapping[str, tuple[Finding, ...]], title: str
+) -> None:
     if form == "json":
-        say(structured(_record(found, title), "json"))
+        say(structured(_record(found, refusals, title), "json"))
         return
     shown = worth_saying(found.prices)
     priced = {price.key for price in shown}
@@ -135,10 +149,11 @@ def _report(form: str, found: Adoption, title: str) -> None:
         )
         for price in shown
     ]
-    blocks = [Block(title=title, columns=("object", "when it is applied"), rows=rows)]
+    columns: tuple[str, ...] = ("object", "when it is applied")
+    blocks = [Block(title=title, columns=columns, rows=rows, code=columns[:1])]
     if ways := _ways(found):
         columns = ("object", "field", "runs", "would be", "effect", "to keep it")
-        blocks.append(Block(title="fields", columns=columns, rows=ways, level=2))
+        blocks.append(Block(title="fields", columns=columns, rows=ways, level=2, code=columns[:4]))
         blocks.append(Block(title="note", rows=[(REMOVED,)], level=2))
     if found.hints:
         blocks.append(Block(title="names", rows=[(hint,) for hint in found.hints], level=2))
@@ -146,6 +161,9 @@ def _report(form: str, found: Adoption, title: str) -> None:
     for serving, text in _patches(found):
         head = f"to keep the rest, in serving {serving}:"
         say(f"\n{head}\n\n```yaml\n{text}```" if form == "markdown" else f"\n{head}\n\n{text}")
+        for one in refusals.get(serving, ()):
+            said_ = f"but synth refuses it: {one.code.id}: {one.what}; {one.fix}"
+            say(f"\n{plain(said_) if form == 'markdown' else said_}")
 
 
 def _ways(found: Adoption) -> list[tuple[str, ...]]:
@@ -162,25 +180,36 @@ def _ways(found: Adoption) -> list[tuple[str, ...]]:
     ]
 
 
-def _patches(found: Adoption) -> list[tuple[str, str]]:
-    """The entries to paste, by serving."""
+def _entries(found: Adoption) -> dict[str, list[Any]]:
+    """The entries of `patches` to paste, by serving."""
     by_serving: dict[str, list[Any]] = {}
     for key, kept in found.kept.items():
         if kept.patch is not None:
             by_serving.setdefault(found.servings[key], []).append(kept.patch)
+    return by_serving
+
+
+def _patches(found: Adoption) -> list[tuple[str, str]]:
     return [
         (serving, structured({"patches": entries}, "yaml"))
-        for serving, entries in by_serving.items()
+        for serving, entries in _entries(found).items()
     ]
 
 
-def _record(found: Adoption, title: str) -> dict[str, Any]:
+def _record(
+    found: Adoption, refusals: Mapping[str, tuple[Finding, ...]], title: str
+) -> dict[str, Any]:
     return {
         "version": 1,
         "compared": title,
         "adopted": [str(key) for key in found.adopted],
         "changes": [record(price) for price in found.prices],
         "keep": [_kept(key, found) for key in found.kept],
+        "refused": [
+            {"serving": serving, "code": one.code.id, "what": one.what, "fix": one.fix}
+            for serving, findings in refusals.items()
+            for one in findings
+        ],
         "hints": list(found.hints),
     }
 

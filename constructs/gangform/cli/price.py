@@ -13,12 +13,12 @@ from gangform.diff.price import prices
 from gangform.diff.words import line, worth_saying
 from gangform.documents.document import Document, Key
 from gangform.findings import Finding, InputError
+from gangform.units import Seconds
 
 if TYPE_CHECKING:
     from gangform.plan.cluster import ClusterPlan
     from gangform.publish import Difference, Differences
     from gangform.synth import Synthesis
-    from gangform.units import Seconds
 
 UNREAD = "it cannot be read, so what changes in it has no price"
 
@@ -31,19 +31,20 @@ def approve(made: Synthesis, found: Differences, allowed: Collection[str]) -> No
     """
     refused: list[Finding] = []
     priced = list(against_folder(made, found))
-    say_prices(priced)
+    say_prices(priced, several=len(made.plans) > 1)
     for one in priced:
         refused += not_allowed(one.prices, allowed)
     if refused:
         raise InputError(refused)
 
 
-def say_prices(priced: Iterable[Priced]) -> None:
-    """One line an object, to stderr; with the cluster where there are several."""
-    found = [(one.cluster, price) for one in priced for price in worth_saying(one.prices)]
-    several = len({cluster for cluster, _ in found}) > 1
-    for cluster, price in found:
-        tell(f"{f'{cluster}: ' if several else ''}{line(price)}")
+def say_prices(priced: Iterable[Priced], *, several: bool) -> None:
+    """One line an object, to stderr; with the cluster where there are several, in the fleet or in the folder."""
+    found = list(priced)
+    several = several or len(found) > 1
+    for one in found:
+        for price in worth_saying(one.prices):
+            tell(f"{f'{one.cluster}: ' if several else ''}{line(price)}")
 
 
 def against_folder(made: Synthesis, found: Differences) -> Iterator[Priced]:
@@ -95,4 +96,5 @@ def _durations(plan: ClusterPlan) -> Iterator[tuple[Key, Seconds]]:
         for workload in serving.workloads:
             group = workload.form.api_version.rpartition("/")[0]
             key = Key(group, workload.form.kind, serving.namespace, workload.name)
-            yield key, workload.role.rollout.duration
+            # Of groups that are workloads of their own, each takes its part.
+            yield key, Seconds(workload.role.rollout.duration // len(serving.workloads))

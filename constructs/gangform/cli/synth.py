@@ -111,7 +111,7 @@ def _published(arguments: Namespace, chosen: Selection, made: Synthesis) -> int:
         if differences.stale:
             from gangform.cli.price import against_folder, say_prices
 
-            say_prices(against_folder(made, differences))
+            say_prices(against_folder(made, differences), several=len(made.plans) > 1)
         return _checked(differences, root, made.findings)
 
     def approve(found: Differences) -> None:

@@ -6,6 +6,7 @@ folded; in a pipe a row is a line, whatever its length, so that it can be search
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,9 @@ class Block:
     """Depth of the title: 1 for a cluster, 2 for what is inside."""
     empty: str = "none"
     """What stands there without rows."""
+    code: Cells = ()
+    """Columns of names and values that others wrote. As Markdown these are code, and no word of the title or of another
+    column is markup either."""
     stacked: bool = False
     """As text, each row is a few lines: cells too long to stand beside each other."""
 
@@ -89,23 +93,54 @@ def as_markdown(blocks: Iterable[Block]) -> str:
     """For pull requests: headings and tables."""
     parts = []
     for block in blocks:
-        parts.append(f"{'#' * (block.level + 1)} {_escaped(block.title)}\n")
+        shown = plain if block.code else _escaped
+        parts.append(f"{'#' * (block.level + 1)} {shown(block.title)}\n")
         if not block.rows:
             parts.append(f"{block.empty}\n")
             continue
         count = max(len(row) for row in block.rows)
         head = block.columns or ("",) * count
-        lines = [_row(head), _row(("---",) * len(head)), *(_row(row) for row in block.rows)]
+        ways = [_code if name in block.code else shown for name in head]
+        lines = [_row(map(_escaped, head)), _row(("---",) * len(head))]
+        lines += [
+            _row(way(cell) for way, cell in zip(ways, row, strict=False)) for row in block.rows
+        ]
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
-def _row(cells: Cells) -> str:
-    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", "<br>")
+
+
+_MARKUP = re.compile(r"[\\`*~\[\]<>|]|(?<!\w)_|_(?!\w)")
+_CALLS = re.compile(r"([@#]|://)(?=\w)")
+
+
+def plain(text: str) -> str:
+    """A text as Markdown that shows it as it is: no markup, link or picture, and nobody is called by `@`."""
+    shown = _MARKUP.sub(r"\\\g<0>", _one_line(text).replace("&", "&amp;"))
+    return _CALLS.sub(r"\g<0>&#8203;", shown)
+
+
+def _code(text: str) -> str:
+    """A text as code of a cell; a fence longer than any run of backticks in it."""
+    if "\\|" in text:
+        return plain(text)  # A cell ends at such a bar, also inside of code.
+    inside = _one_line(text).replace("|", "\\|")
+    if not inside:
+        return ""
+    fence = "`" * (1 + max(map(len, re.findall("`+", inside)), default=0))
+    space = " " if inside.startswith("`") or inside.endswith("`") else ""
+    return f"{fence}{space}{inside}{space}{fence}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def structured(data: Any, form: str) -> str:

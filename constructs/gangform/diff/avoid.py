@@ -16,6 +16,7 @@ from gangform.diff.record import Field, fields
 from gangform.documents.changes import name_of
 from gangform.documents.document import Document, Manifest, dig
 from gangform.documents.patch import PatchError, merge
+from gangform.documents.secrets import without_secrets
 from gangform.findings import Path, show_path
 from gangform.manifests.ownership import input_of, owned_changes
 from gangform.origin import extension_of
@@ -57,7 +58,9 @@ def keep(made: Bundle, ours: Document, living: Document, found: Sequence[Field])
         if way.input:
             continue
         more = _patch(way.field.consequence.change.path, ours.manifest, living.manifest)
-        if more is not None and (both := _tried(plan, ours, living, _joined(body, more), way)):
+        if more is not None and without_secrets(more) != more:
+            ways[number] = way._replace(input="none: a secret in plain text belongs into a Secret")
+        elif more is not None and (both := _tried(plan, ours, living, _joined(body, more), way)):
             body = both
             ways[number] = way._replace(patched=True)
     if not body:

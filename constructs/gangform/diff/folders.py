@@ -9,8 +9,8 @@ from gangform.apis.versions import Versions
 from gangform.apis.views import Documents
 from gangform.diff.price import prices
 from gangform.diff.record import Price
-from gangform.documents.document import Document, Key
-from gangform.documents.read import SourceDocument, WrittenFloat, read_manifests
+from gangform.documents.document import Document, Key, Manifest
+from gangform.documents.read import WrittenFloat, read_manifests
 from gangform.units import Seconds
 
 
@@ -28,6 +28,8 @@ class Priced(NamedTuple):
     cluster: str
     """The folder of its files; empty for the folder itself."""
     prices: tuple[Price, ...]
+    unread: tuple[str, ...] = ()
+    """Files that changed and cannot be read: what changes in them has no price."""
 
 
 def price_folders(
@@ -35,7 +37,6 @@ def price_folders(
     after: Mapping[str, bytes],
     *,
     known: Callable[[str], Known],
-    unread: Callable[[str], None],
 ) -> Iterator[Priced]:
     """The price of every folder whose files differ.
 
@@ -43,7 +44,6 @@ def price_folders(
         before: Files by path, as they were.
         after: The same, as they are.
         known: What a plan knows of a cluster.
-        unread: Told of a file that cannot be read, which then has no price.
     """
     paths = sorted({*before, *after})
     for folder in dict.fromkeys(map(cluster_of, paths)):
@@ -52,6 +52,7 @@ def price_folders(
             continue
         old: list[Document] = []
         new: list[Document] = []
+        unread: list[str] = []
         for path in here:
             was, now = before.get(path), after.get(path)
             sides = [documents_of(now, path)]
@@ -60,7 +61,7 @@ def price_folders(
             ours, theirs = sides
             if ours is None or theirs is None:
                 if was != now:
-                    unread(path)
+                    unread.append(path)
                 continue
             new += ours
             old += theirs
@@ -68,7 +69,7 @@ def price_folders(
         found = prices(
             Documents(old), Documents(new), versions=facts.versions, durations=facts.durations
         )
-        yield Priced(folder, tuple(found))
+        yield Priced(folder, tuple(found), tuple(unread))
 
 
 def cluster_of(path: str) -> str:
@@ -83,12 +84,14 @@ def documents_of(content: bytes | None, path: str) -> list[Document] | None:
     found = read_manifests(content.decode(errors="replace"), path)
     if any(one.findings for one in found):
         return None
-    return [document_of(one) for one in found]
+    made = [document_of(one.manifest) for one in found]
+    # Settings of a tool lie beside manifests: no object of a cluster.
+    return [one for one in made if one.kind and one.key.name]
 
 
-def document_of(read: SourceDocument) -> Document:
+def document_of(read: Manifest) -> Document:
     """An object as it is compared: a number with a fraction is text, as a quantity is."""
-    return Document(manifest=_texts(read.manifest), builder="")
+    return Document(manifest=_texts(read), builder="")
 
 
 def _texts(node: Any) -> Any:
@@ -96,4 +99,6 @@ def _texts(node: Any) -> Any:
         return {key: _texts(value) for key, value in node.items()}
     if isinstance(node, list):
         return [_texts(value) for value in node]
-    return node.written if isinstance(node, WrittenFloat) else node
+    if isinstance(node, WrittenFloat):
+        return node.written
+    return repr(node) if isinstance(node, float) else node

@@ -131,7 +131,9 @@ class History:
         found = self._git(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
         )
-        return found.stdout.decode().strip() if found.returncode == 0 else None
+        name = found.stdout.decode().strip()
+        # `^REV` is an answer too, with the same sign before it.
+        return name if found.returncode == 0 and name.isalnum() else None
 
     def _shallow(self) -> bool:
         return self._git("rev-parse", "--is-shallow-repository").stdout.strip() == b"true"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -70,7 +70,7 @@ def adopt(bundles: Sequence[Bundle], living: Iterable[Document], known: Known) -
         prices=tuple(price for price in found if price.fields or price.news != "changed"),
         adopted=tuple(key for key in workloads if key in both and key not in disturbed),
         kept=MappingProxyType(kept),
-        hints=tuple(_hints([key for key in workloads if key not in both], runs, mine)),
+        hints=tuple(_hints([key for key in workloads if key not in both], runs, mine, asked)),
         strange=tuple(one for key, one in runs.items() if key not in mine),
         servings={key: made.name for key, (made, _) in mine.items()},
     )
@@ -91,8 +91,9 @@ def _hints(
     missing: Sequence[Key],
     runs: Mapping[Key, Document],
     mine: Mapping[Key, tuple[Bundle, Document]],
+    asked: Collection[Key],
 ) -> Iterator[str]:
-    """What to set so that ours is what runs, where there is one candidate."""
+    """What to set so that ours is what runs, where there is one candidate; and what was not compared."""
     free = [key for key, one in runs.items() if key not in mine and runs_pods(one)]
     for key in missing:
         made, _ = mine[key]
@@ -114,3 +115,6 @@ def _hints(
             )
         elif alike:
             yield f"{key} does not run; what runs is {', '.join(map(str, alike))}"
+        elif key._replace(name="") not in asked:
+            where = f" of namespace {key.namespace}" if key.namespace else ""
+            yield f"{key} is not compared: what was given holds no {key.kind}{where}"

@@ -59,10 +59,13 @@ def _price(
 def _told(price: Price, before: Documents, after: Documents) -> Price:
     if price.role != "foundation" or price.outcome is Outcome.NONE:
         return price
-    who = [*users(after, price.key), *users(before, price.former or price.key)]
-    return price._replace(
-        touches=tuple(dict.fromkeys(who)), notes=tuple(shortages(after, price.key))
-    )
+    were = users(before, price.former or price.key)
+    who = [*users(after, price.key), *were]
+    notes = list(shortages(after, price.key))
+    gone = table_of(price.key).gone
+    if were and gone and (price.former or price.news == "removed"):
+        notes.append(f"{price.former}: {gone}" if price.former else gone)
+    return price._replace(touches=tuple(dict.fromkeys(who)), notes=tuple(notes))
 
 
 def _former(new: Document, gone: Collection[Document]) -> Document | None:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from gangform.apis.effects import Outcome
 from gangform.apis.forms import GroupView
 from gangform.apis.keys import GPU
-from gangform.apis.kueue import surge_dips
+from gangform.apis.kueue import surge_dips, surge_finishes
 from gangform.apis.leaderworkerset import serving_groups
 from gangform.apis.versions import Versions
 from gangform.apis.views import Documents, form_of
@@ -87,7 +87,7 @@ def _workload(
     price = basis._replace(fields=tuple(changed), outcome=outcome)
     if outcome is not Outcome.ROLLS or not new.groups:
         return price
-    return _rolled(price, old, new, after, durations)
+    return _rolled(price, old, new, before, after, durations)
 
 
 def _fields(old: Unit, new: Unit, versions: Versions | None) -> Iterator[Field]:
@@ -98,7 +98,12 @@ def _fields(old: Unit, new: Unit, versions: Versions | None) -> Iterator[Field]:
 
 
 def _rolled(
-    price: Price, old: Unit, new: Unit, after: Documents, durations: Mapping[Key, Seconds]
+    price: Price,
+    old: Unit,
+    new: Unit,
+    before: Documents,
+    after: Documents,
+    durations: Mapping[Key, Seconds],
 ) -> Price:
     paced = all(one.consequence.effect.paced for one in price.decisive)
     if not new.sets:
@@ -106,36 +111,49 @@ def _rolled(
         form = form_of(group.kind)
         if form is not None and not form.can.rolls_in_place:
             return price._replace(rollout=_roles(new, after))
-        before = old.groups[0] if old.groups else group
-        how = _rollout(group, before, after, price, durations.get(new.key))
+        was = old.groups[0] if old.groups else group
+        how = _rollout(group, was, before, after, price, durations.get(new.key))
         return price._replace(rollout=how if paced else how._replace(serving=None))
     changed = {one.key for one in price.decisive}
     times = [durations[key] for key in changed if key in durations]
+    # Sets that are new with this very change do not serve yet.
+    staying = {one.key for one in new.documents} & {one.key for one in old.documents}
     how = Rollout(
         least=len(changed),
         most=len(changed),
         more_gpus=0,
-        serving=max(0, len(new.documents) - (1 if new.staged else len(changed))),
+        serving=max(0, len(staying) - (1 if new.staged else len(changed))),
         seconds=Seconds(sum(times) if new.staged else max(times)) if times else None,
     )
     return price._replace(rollout=how, sets=len(changed), staged=new.staged)
 
 
 def _rollout(
-    group: GroupView, old: GroupView, after: Documents, price: Price, seconds: Seconds | None
+    group: GroupView,
+    old: GroupView,
+    before: Documents,
+    after: Documents,
+    price: Price,
+    seconds: Seconds | None,
 ) -> Rollout:
     """The rollout of one set or Deployment, by its own fields."""
     least, most = base_groups(after, group), most_groups(after, group)
     held, was_held = _partition(group), _partition(old)
     surge, gone = rollout(group, least)
     more = (peak(group, most) - most) * _group_gpus(after, group)
-    serving = serving_groups(least, unavailable=gone)
-    if is_set(group) and queue_label(group) and surge_dips(surge, gone):
+    # A group that is new with this very change is made, not rolled, and does not serve yet.
+    living = least if old.replicas is None else min(least, old.replicas)
+    stood = min(least, base_groups(before, old))
+    # An autoscaler may add those that a higher minimum asks for only after the rollout has begun.
+    floor = least if price.groups is not None else stood
+    serving = serving_groups(floor, unavailable=gone)
+    queued = is_set(group) and queue_label(group) != ""
+    ends = not queued or surge_finishes(surge, gone)
+    if queued and (surge_dips(surge, gone) or (not ends and least > 1)):
         serving = max(0, serving - 1)
+    serving = min(serving, stood)
     if text(group.document.manifest, "spec", "strategy", "type") == "Recreate":
         more, serving = 0, 0
-    # A group that is new with this very change is made, not rolled.
-    living = least if old.replicas is None else min(least, old.replicas)
     only_released = all(
         one.consequence.change.path[-1:] == ("partition",) for one in price.decisive
     )
@@ -143,7 +161,11 @@ def _rollout(
     low, high = (max(0, min(count, ceiling) - held) for count in (living, most))
     if price.groups is not None:
         high = low
-    return Rollout(low, high, max(0, more), serving, seconds if low else None)
+    if seconds is not None:
+        # The plan's is for all groups that its rollout makes: those that surge are made beside those that roll.
+        surged = peak(group, least) - least if is_set(group) else 0
+        seconds = Seconds(seconds * (low + surged) // max(1, least - held + surged))
+    return Rollout(low, high, max(0, more), serving, seconds if low and ends else None, ends)
 
 
 def _roles(unit: Unit, after: Documents) -> Rollout:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from gangform.apis.consequences import Consequence, consequences
 from gangform.apis.effects import Outcome
 from gangform.apis.versions import Versions
-from gangform.documents.changes import spelled
-from gangform.documents.document import Document, Key
+from gangform.documents.changes import Change, spelled
+from gangform.documents.document import Document, Key, Node
+from gangform.documents.secrets import HIDDEN, is_secret, without_secrets
 from gangform.units import Seconds
 
 Role = Literal["workload", "foundation", "beside"]
@@ -43,7 +45,9 @@ class Rollout(NamedTuple):
     serving: int | None
     """Groups that serve at least; `None` where nothing holds the controller to a number."""
     seconds: Seconds | None
-    """About how long; `None` where no plan says."""
+    """About how long; under an autoscaler while it stands at its minimum; `None` where no plan says."""
+    ends: bool = True
+    """Whether it ever ends: under Kueue a surge without a group that may be missing does not (`lab E4`)."""
 
 
 class Price(NamedTuple):
@@ -86,4 +90,21 @@ def fields(before: Document, after: Document, versions: Versions | None) -> Iter
     for one in consequences(before.manifest, after.manifest, versions):
         gone = one.change.way == "removed"
         path = spelled(one.change.path, (before if gone else after).manifest)
-        yield Field(after.key, path, one)
+        yield Field(after.key, path, one._replace(change=_shown(one.change, path)))
+
+
+_VARIABLE = re.compile(r"\.env\[([^\]]+)\]\.value$")
+
+
+def _shown(change: Change, path: str) -> Change:
+    """A change without the secrets in its values: it goes into reports and comments."""
+    variable = _VARIABLE.search(path)
+    name = variable[1] if variable else ""
+
+    def without(value: Node | None) -> Node | None:
+        if name and isinstance(value, str) and is_secret(name, value):
+            return HIDDEN
+        shown: Node | None = without_secrets(value)
+        return shown
+
+    return change._replace(before=without(change.before), after=without(change.after))

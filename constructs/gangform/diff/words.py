@@ -9,7 +9,7 @@ from typing import Any
 from gangform.apis.effects import Outcome
 from gangform.diff.record import Field, Price, Rollout
 from gangform.documents.changes import Change
-from gangform.documents.document import Node
+from gangform.documents.document import Node, printable
 from gangform.units import Seconds
 
 _LONGEST = 60
@@ -93,8 +93,10 @@ def _rolls(price: Price) -> str:
 def _meanwhile(how: Rollout) -> Iterator[str]:
     yield f"+{_count(how.more_gpus, 'GPU')} while it lasts"
     yield "no promise how many serve" if how.serving is None else f"at least {how.serving} serving"
-    if how.seconds is not None:
-        yield f"~{minutes(how.seconds)} min"
+    if not how.ends:
+        yield "it never ends under Kueue"
+    elif how.seconds is not None:
+        yield f"~{minutes(how.seconds)} min" + (" or more" if how.most > how.least else "")
 
 
 def minutes(seconds: Seconds) -> int:
@@ -148,7 +150,7 @@ def value(node: Node | None) -> str:
     if node is None:
         return "–"
     text = node if isinstance(node, str) else _json(node)
-    text = " ".join(text.split())
+    text = printable(" ".join(text.split()))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -190,6 +192,7 @@ def record(price: Price) -> dict[str, Any]:
             "moreGpus": how.more_gpus,
             "serving": how.serving,
             "seconds": None if how.seconds is None else int(how.seconds),
+            "ends": how.ends,
         },
         "groups": list(price.groups) if price.groups and price.role == "workload" else None,
         "gpus": list(price.gpus) if price.role == "workload" else None,

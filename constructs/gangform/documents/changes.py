@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from gangform.documents.document import Node, dig
+from gangform.documents.document import Node, dig, printable
 from gangform.findings import Path
 
 Way = Literal["added", "removed", "changed", "reordered"]
@@ -130,7 +130,8 @@ def spelled(path: Path, node: Node) -> str:
         here = dig(here, part)
         name = name_of(here) if isinstance(part, int) and here is not None else None
         named.append(part if name is None else f"[{name}]")
-    return "".join(_spelled(part, first=not number) for number, part in enumerate(named))
+    parts = (_spelled(part, first=not number) for number, part in enumerate(named))
+    return printable("".join(parts))
 
 
 def _spelled(part: str | int, *, first: bool) -> str:

@@ -28,7 +28,14 @@ class Key(NamedTuple):
 
     def __str__(self) -> str:
         """`Service/llm/r1-leader`, as people write it."""
-        return "/".join(part for part in (self.kind, self.namespace, self.name) if part)
+        return printable("/".join(part for part in (self.kind, self.namespace, self.name) if part))
+
+
+def printable(text: str) -> str:
+    """A text of others for a line of ours: what would move a cursor, or begin another line, is spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in text)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -171,13 +171,16 @@ class EngineReading(NamedTuple):
     gpus: int | None
     """Ranks of the whole replica; `None` where a size is not a literal."""
     nodes: str | None
-    """The number of nodes as written (`2`, `$(LWS_GROUP_SIZE)`); `None` where the engine runs on one."""
+    """The number of nodes as written (`2`, `$(LWS_GROUP_SIZE)`); `None` where the engine runs on one, or where a Ray
+    cluster is not waited for."""
     rank: str | None
     """The rank as written."""
     all_ranks: bool = False
     """Whether it serves, and a probe of it succeeds, only once every rank of its group is there."""
     start_limit: tuple[str, int, int] | None = None
     """Variable, seconds and default of a limit of the engine's own on its start; `None` where none is written."""
+    start_default: tuple[str, int] | None = None
+    """Variable and seconds of that limit where nobody writes it; `None` where somebody does, or may."""
     absent_paths: frozenset[str] = frozenset()
     """HTTP paths that are taken for health endpoints of this engine, and that it does not have."""
     opens_early: bool = False
@@ -204,6 +207,8 @@ class EngineReading(NamedTuple):
     """The folder for downloads that the command line names."""
     side_channel: SideChannel | None = None
     """`None` where it hands no cache to other pods."""
+    beside: frozenset[int] = frozenset()
+    """Ports that it may open beside its own, without a word of them on its command line."""
     metrics_off: tuple[str, str] | None = None
     """Why it exports none of its own series, and the cure; `None` where it does."""
     metrics_served: bool = True
@@ -218,8 +223,17 @@ class EngineReading(NamedTuple):
     """What of its command line it refuses, each with a cure."""
     floor: tuple[Release, str] | None = None
     """The first release that bears this command line, and why."""
+    ray: bool = False
+    """Whether its pod is a node of a Ray cluster: it may use the GPUs of other pods, and those have no ranks."""
+    alone: bool = False
+    """Whether nothing joins it to another pod: it has the GPUs of its own."""
     variables: Mapping[str, str | None] = {}
     """What the script around it sets; `None`: a value that is not known."""
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether no other pod, and no probe of the kubelet, reaches its port."""
+        return self.host in ("127.0.0.1", "localhost", "::1")
 
 
 class Translation(NamedTuple):

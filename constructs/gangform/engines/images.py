@@ -9,9 +9,9 @@ import re
 from typing import Final, NamedTuple
 
 from gangform.apis.versions import Release
-from gangform.engines.shell import Command, Start
+from gangform.engines.ray import RAY, chooses_ray, starts_ray
+from gangform.engines.shell import Start
 
-RAY: Final = "ray"
 _WITHOUT_RAY: Final = Release(0, 19)
 """The first release of vLLM whose images carry no Ray (`peers`, direction of travel; cases h15)."""
 _IMAGE: Final = re.compile(
@@ -19,11 +19,8 @@ _IMAGE: Final = re.compile(
     r"(?:vllm/(?P<vllm>vllm-openai)|lmsysorg/(?P<sglang>sglang))"
     r"(?::(?P<tag>[\w.-]+))?(?:@(?P<digest>\S+))?$"
 )
-_RELEASE_TAG: Final = re.compile(r"^v?[0-9]+\.[0-9]+(?:\.[0-9]+)*(?:\.post[0-9]+)?(?:-.*)?$")
+_RELEASE_TAG: Final = re.compile(r"^v?[0-9]{1,9}(?:\.[0-9]{1,9}){1,3}(?:\.post[0-9]+)?(?:-.*)?$")
 _MOVING: Final = frozenset({"", "latest", "nightly"})
-_SERVING_SCRIPT: Final = "multi-node-serving.sh"
-"""Starts a Ray cluster; in vLLM's images, and in LWS's example."""
-_BACKEND: Final = "--distributed-executor-backend"
 
 
 class Published(NamedTuple):
@@ -55,20 +52,6 @@ def published(image: str) -> Published | None:
 
 def programs(start: Start) -> frozenset[str]:
     """Programs, of those that an image may lack, that a container surely needs."""
-    needed = any(_needs_ray(command) for command in start.commands)
-    needed = needed or _chooses_ray(start.arguments or ())
+    needed = any(starts_ray(one) or chooses_ray(one.words) for one in start.commands)
+    needed = needed or chooses_ray(start.arguments or ())
     return frozenset({RAY}) if needed else frozenset()
-
-
-def _needs_ray(command: Command) -> bool:
-    scripts = (word.rpartition("/")[2] for word in command.words[:2])
-    begins = command.program == RAY and command.words[1:2] == ("start",)
-    return begins or _SERVING_SCRIPT in scripts or _chooses_ray(command.words)
-
-
-def _chooses_ray(words: tuple[str, ...]) -> bool:
-    spelled = [word.replace("_", "-") for word in words]
-    return any(
-        word == f"{_BACKEND}={RAY}" or (word == _BACKEND and spelled[at + 1 : at + 2] == [RAY])
-        for at, word in enumerate(spelled)
-    )

@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 from gangform.documents.document import Manifest
 from gangform.engines.engine import EngineReading, SideChannel
-from gangform.engines.flags import Given, given, last, number, repeated, value
+from gangform.engines.flags import Given, given, is_number, last, number, repeated, value
 from gangform.engines.shell import Command, engine_command, speaks_of, start
 from gangform.engines.side_channel import side_channel
 
@@ -43,6 +43,9 @@ _SIZES: Final = (
     "--data-parallel-size",
 )
 _INSIDE_TENSOR: Final = ("--enable-dp-attention", "--attn-dp-size")
+_MEETING: Final = 8
+"""Ports from that of the meeting on that its processes may take."""
+_BOOTSTRAP: Final = 8998
 _SIDE_CHANNEL: Final = "SGLANG_NIXL_SIDE_CHANNEL_HOST"
 
 
@@ -86,6 +89,7 @@ def _reading(container: Manifest, command: Command, first: int) -> EngineReading
         gpus=_gpus(flags, several=written is not None),
         nodes=written,
         rank=rank.value if rank else None,
+        alone=written is None,
         all_ranks=written is not None,
         absent_paths=_ABSENT,
         opens_early=True,
@@ -97,6 +101,7 @@ def _reading(container: Manifest, command: Command, first: int) -> EngineReading
         model=value(flags, "--model-path"),
         cache=value(flags, "--download-dir"),
         side_channel=_side_channel(container, command, flags),
+        beside=frozenset(_beside(flags)),
         metrics_off=None
         if exports
         else ("it runs without --enable-metrics", "add --enable-metrics"),
@@ -127,6 +132,15 @@ def _refused(flags: list[Given], port: int) -> Iterator[tuple[str, str]]:
             f"--port and --dist-init-addr are both {port}: one process opens it first",
             "use another port for --dist-init-addr, such as 20000",
         )
+
+
+def _beside(flags: list[Given]) -> Iterator[int]:
+    """Where ranks meet, with the ports that follow, and where caches are handed over (`engines §2.1`)."""
+    meeting = value(flags, "--dist-init-addr").rpartition(":")[2]
+    if is_number(meeting):
+        yield from range(int(meeting), int(meeting) + _MEETING)
+    if last(flags, "--disaggregation-mode"):
+        yield number(flags, "--disaggregation-bootstrap-port", _BOOTSTRAP) or _BOOTSTRAP
 
 
 def _side_channel(container: Manifest, command: Command, flags: list[Given]) -> SideChannel | None:

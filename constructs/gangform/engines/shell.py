@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from gangform.documents.document import Manifest, dig, sequence, text
+from gangform.engines.conditions import Blocks, verdict
 from gangform.engines.tokens import Operator, Word, tokens
 from gangform.findings import Path
 
@@ -22,12 +23,13 @@ _SCRIPT_OPTION: Final = re.compile(r"^-[a-z]*c[a-z]*$")
 _OPTION: Final = re.compile(r"^[-+][a-z]+$|^pipefail$")
 _ASSIGNMENT: Final = re.compile(r"^([A-Za-z_]\w*)\+?=")
 _POSITIONAL: Final = re.compile(r"\$(?:[@*#0-9]|\{[@*#0-9])")
+_OWN: Final = frozenset({"$@", "$*", "$0"})
 _SEVERAL: Final = re.compile(r"ARG|OPT|FLAG|PARAM|EXTRA", re.IGNORECASE)
 """Variables that are called so hold several words."""
 
 _OPENS: Final = frozenset({"if", "while", "until", "for", "case", "select", "{"})
 _CLOSES: Final = frozenset({"fi", "done", "esac", "}"})
-_BETWEEN: Final = frozenset({"then", "else", "elif", "do", "in", "!"})
+_BETWEEN: Final = frozenset({"then", "do", "in", "!"})
 _TESTS: Final = frozenset({"[", "[[", "test", "!"})
 _LEAVES: Final = frozenset({"exec", "exit", "return"})
 _PREFIXES: Final = frozenset({"exec", "nohup", "time", "command", "env", "builtin"})
@@ -141,7 +143,7 @@ def start(container: Manifest) -> Start | None:
     extra = [place for place, word in zip(places[at + 1 :], words[at + 1 :], strict=True) if word]
     flags = any(word.startswith("-") and word != "--" for word in words[at + 1 :])
     dropped = extra[0] if flags and not _POSITIONAL.search(script) else None
-    followed = _follow(script, known)
+    followed = _follow(script, known, [filled(word, known) for word in words[at + 1 :]])
     return Start(
         tuple(followed.sure),
         script=places[at],
@@ -164,9 +166,9 @@ def _script_at(words: Sequence[str]) -> int | None:
 # ── a script ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _follow(script: str, env: Mapping[str, str | None]) -> _State:
-    """Follow a script and collect what surely runs, and what perhaps does."""
-    state = _State(env)
+def _follow(script: str, env: Mapping[str, str | None], behind: Sequence[str]) -> _State:
+    """Follow a script and collect what surely runs, and what perhaps does; `behind` it stand its own arguments."""
+    state = _State(env, behind)
     for words, before in _simple(script):
         if words is None:
             state.whole = False
@@ -200,15 +202,18 @@ def _simple(script: str) -> Iterator[tuple[list[Word | str] | None, str]]:
 class _State:
     """What is known while a script is followed."""
 
-    def __init__(self, env: Mapping[str, str | None]) -> None:
+    def __init__(self, env: Mapping[str, str | None], behind: Sequence[str] = ()) -> None:
         self.env = env
+        self.behind = behind
         self.set: dict[str, str | None] = {}
         self.sure: list[Command] = []
         self.unsure: list[Command] = []
         self.whole = True
         self.replaced = False
         """Whether a command took the shell's place: nothing after it runs."""
-        self._blocks: list[str] = []
+        self._blocks = Blocks()
+        self._asking = False
+        """Whether a condition is not at its end yet."""
         self._doubtful = False
         """Whether the command before decides if this one runs."""
         self._tested = False
@@ -221,6 +226,9 @@ class _State:
 
     def step(self, words: list[Word | str], before: str) -> None:
         """Take one simple command."""
+        if self._asking and before not in (";", "&"):
+            # One of several conditions.
+            self._blocks.doubt()
         if before in (";", "&"):
             self._doubtful = False
         elif before == "||" or (before == "&&" and self._tested):
@@ -229,37 +237,52 @@ class _State:
             self._parenthesis(words[0])
             return
         rest = self._block([word for word in words if isinstance(word, Word)])
-        if not rest:
+        if not rest or self._blocks.run is False:
             return
         self._tested = rest[0].plain in _TESTS
-        if self._blocks or self._doubtful or self._left:
+        if self._blocks.run is None or self._doubtful or self._left:
             self._perhaps(rest)
         else:
             self._surely(rest)
 
     def _parenthesis(self, which: str) -> None:
         if which == Operator.OPEN.value:
-            self._blocks.append("(")
-        elif self._blocks and self._blocks[-1] == "(":
-            self._blocks.pop()
+            self._blocks.open("(")
+        elif self._blocks.inner == "(":
+            self._blocks.close()
 
     def _block(self, words: list[Word]) -> list[Word]:
         """What is left of a simple command behind the words that begin, part and end blocks."""
         while words and (plain := words[0].plain):
-            if plain in _OPENS:
-                self._blocks.append(plain)
+            if plain == "if":
+                runs = verdict(words[1:], self.value)
+                self._blocks.open(plain, runs)
+                self._asking = True
+                if runs is not None:
+                    return []
+                words = words[1:]
+            elif plain in ("elif", "else"):
+                self._asking = plain == "elif"
+                runs = verdict(words[1:], self.value) if self._asking else True
+                self._blocks.otherwise(runs)
+                if self._asking and runs is not None:
+                    return []
+                words = words[1:]
+            elif plain in _OPENS:
+                self._blocks.open(plain)
                 words = words[1:]
                 if plain in ("for", "case", "select"):
                     return []
             elif plain in _CLOSES:
-                if self._blocks and self._blocks[-1] != "(":
-                    self._blocks.pop()
+                if self._blocks.inner not in ("", "("):
+                    self._blocks.close()
                 words = words[1:]
             elif plain in _BETWEEN:
+                self._asking = self._asking and plain != "then"
                 words = words[1:]
             elif plain == "function":
                 if words[-1].plain == "{":
-                    self._blocks.append("{")
+                    self._blocks.open("{")
                 return []
             else:
                 break
@@ -317,7 +340,10 @@ class _State:
         loose: set[int] = set()
         for word in words:
             said, several = word.text(self.value)
-            if several and said is None:
+            if word.source in _OWN and self.behind:
+                # The first word behind a script is its name.
+                texts.extend(self.behind[1:] if word.source != "$0" else self.behind[:1])
+            elif several and said is None:
                 loose.add(len(texts))
                 texts.append(word.plain or word.source)
             elif several and said is not None:

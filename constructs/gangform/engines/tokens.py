@@ -235,7 +235,7 @@ class _Scanner:
             return Piece(found[1], name=found[1])
         if found := _BRACED.match(self.script, self.at) or _NAME.match(self.script, self.at):
             self.at = found.end()
-            name = found[1] if found.re is _BRACED else found[0]
+            name = found[1] if found.lastindex else found[0]
             return Piece(name, name=name, splits=splits)
         here = self.script[self.at : self.at + 1]
         if here == "(":

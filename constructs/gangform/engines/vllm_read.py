@@ -14,7 +14,8 @@ from gangform.apis.versions import Release
 from gangform.documents.document import Manifest, sequence, text
 from gangform.engines.engine import EngineReading, SideChannel
 from gangform.engines.flags import Given, is_number, last, number, repeated, value
-from gangform.engines.shell import Command, engine_command, speaks_of, start
+from gangform.engines.ray import awaited, chooses_ray, spans_pods
+from gangform.engines.shell import Command, Start, engine_command, environment, speaks_of, start
 from gangform.engines.side_channel import side_channel
 from gangform.engines.vllm_args import given, two_in_one
 from gangform.engines.vllm_flags import (
@@ -52,11 +53,15 @@ _DATA, _DATA_LOCAL, _FIRST = (
 _ONE_RANK: Final = ("--data-parallel-rank", "--data-parallel-external-lb")
 _BY_POD: Final = (_DATA_LOCAL, _FIRST, *_ONE_RANK)
 """Flags of data ranks that each pod counts for itself (`engines §1.1, §1.3`)."""
+_BESIDE: Final = frozenset({5557, 8998, 9256, 29501, 29550, *range(5600, 5632)})
+"""Cache events and transfers, and where ranks meet (`engines §1.4`)."""
 _SUPERVISED: Final = "--data-parallel-multi-port-external-lb"
 _TRANSFER: Final = "--kv-transfer-config"
 _JSON: Final = (_TRANSFER, "--speculative-config", "--eplb-config")
 _SIDE_CHANNEL: Final = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 _CONNECTOR: Final = "NixlConnector"
+_BETWEEN_TWO, _OWN_ADDRESS = "P2pNcclConnector", "http_ip"
+"""A connector that tells its proxy where requests for this engine go."""
 
 
 def read(container: Manifest) -> EngineReading | None:
@@ -71,12 +76,14 @@ def read(container: Manifest) -> EngineReading | None:
         flags = given(begun.arguments)
         if not _IMAGE.search(text(container, "image")) or last(flags, "--headless") is not None:
             return None
-        return _reading(container, Command(begun.arguments), 0, headless_counts=False)
+        first = 1 if begun.arguments[:1] == ("serve",) else 0
+        return _reading(container, begun, Command(begun.arguments), first, headless_counts=False)
     found = engine_command(begun, _arguments)
     if found is None:
         return None
     command, at = found
-    return _reading(container, command, at, headless_counts=command.words[at - 1] != _MODULE)
+    heard = command.words[at - 1] != _MODULE
+    return _reading(container, begun, command, at, headless_counts=heard)
 
 
 def server_words(container: Manifest) -> tuple[str, ...] | None:
@@ -108,7 +115,7 @@ def _arguments(words: Sequence[str], program: str) -> int | None:
 
 
 def _reading(
-    container: Manifest, command: Command, first: int, *, headless_counts: bool
+    container: Manifest, begun: Start, command: Command, first: int, *, headless_counts: bool
 ) -> EngineReading | None:
     words = command.words[first:]
     flags = given(words)
@@ -116,8 +123,10 @@ def _reading(
     if last(flags, "--config") or last(flags, "--uds") or port is None:
         return None
     sizes = [number(flags, name, 1) for name in _SIZES]
-    if two_in_one(words) or last(flags, "--omni"):
-        # The engine ends at an item of two words; with stages of several models it lays out GPUs by a file.
+    model = _model(words, flags)
+    if two_in_one(words) or last(flags, "--omni") or not model:
+        # The engine ends at an item of two words; with stages of several models it lays out GPUs by a file. Without a
+        # model the words are not whole: a base that an overlay completes.
         sizes = [None] * len(sizes)
     nodes, rank = (last(flags, name) for name in ("--nnodes", "--node-rank"))
     written = nodes.value if nodes and nodes.value != "1" else None
@@ -127,31 +136,41 @@ def _reading(
         rank = last(flags, _FIRST) or last(flags, _ONE_RANK[0])
     supervised = last(flags, _SUPERVISED) is not None
     tensor = sizes[0]
+    ray = written is None and spans_pods(container, begun)
+    waited = awaited(begun) if ray else None
+    if ray and sizes[2] != 1:
+        # Where data ranks are under Ray depends on their backend.
+        sizes = [None] * len(sizes)
     return EngineReading(
         engine="vllm",
         serves_http=not (headless_counts and last(flags, "--headless")),
         port=port,
         gpus=None if by_pod else _product(sizes),
-        nodes=written,
+        nodes=written or waited,
         rank=rank.value if rank else None,
-        all_ranks=written is not None,
+        ray=ray,
+        alone=not ray and written is None and not by_pod and not chooses_ray(words),
+        all_ranks=written is not None or waited is not None,
         start_limit=_start_limit(container, command),
+        start_default=_start_default(container, command),
         absent_paths=_ABSENT if supervised else _ABSENT | _SUPERVISOR,
         tensor=tensor,
         local=local,
         pods=pods,
         address=value(flags, "--master-addr") or value(flags, "--data-parallel-address"),
         host=value(flags, "--host"),
-        model=_model(words, flags),
+        model=model,
         cache=value(flags, "--download-dir"),
         side_channel=_side_channel(container, command, flags),
         metrics_off=("it runs with --disable-log-stats", "remove --disable-log-stats")
         if last(flags, "--disable-log-stats")
         else None,
+        beside=_BESIDE,
         series="vllm:",
         drain=number(flags, SHUTDOWN, 0) or 0,
         repeated=repeated(flags, (*_SIZES, _DATA_LOCAL, "--nnodes", "--node-rank", "--port")),
         refused=(
+            *_twice(begun),
             *_refused(flags, sizes, several=written is not None),
             *_ignored(flags, heard=headless_counts, several=written is not None),
         ),
@@ -205,6 +224,15 @@ def _refused(
             )
 
 
+def _twice(begun: Start) -> Iterator[tuple[str, str]]:
+    """The entry point of the published image is the server already, under either of its names."""
+    if (begun.arguments or ())[:1] == ("serve",):
+        yield (
+            "the image starts the server by itself, and takes `serve` for an argument",
+            "remove `serve`",
+        )
+
+
 def _ignored(flags: list[Given], *, heard: bool, several: bool) -> Iterator[tuple[str, str]]:
     """A headless worker by an entry that knows no such thing ends (`engines §0`, item 2)."""
     if several and not heard and last(flags, "--headless") is not None:
@@ -256,6 +284,11 @@ def _start_limit(container: Manifest, command: Command) -> tuple[str, int, int] 
     return (READY_TIMEOUT, int(limit), READY_DEFAULT) if is_number(limit) else None
 
 
+def _start_default(container: Manifest, command: Command) -> tuple[str, int] | None:
+    known = READY_TIMEOUT in command.variables or READY_TIMEOUT in environment(container)
+    return None if known or sequence(container, "envFrom") else (READY_TIMEOUT, READY_DEFAULT)
+
+
 def _model(words: Sequence[str], flags: list[Given]) -> str:
     positional = words[0] if words and not words[0].startswith("-") else ""
     return positional or value(flags, "--model")
@@ -263,7 +296,12 @@ def _model(words: Sequence[str], flags: list[Given]) -> str:
 
 def _side_channel(container: Manifest, command: Command, flags: list[Given]) -> SideChannel | None:
     """The address for caches, where a connector that uses it is configured (`engines §1.5, §3.1`)."""
-    if not _names_connector(_json(value(flags, _TRANSFER))):
+    config = _json(value(flags, _TRANSFER))
+    if isinstance(config, Mapping) and config.get("kv_connector") == _BETWEEN_TWO:
+        extra = config.get("kv_connector_extra_config")
+        own = extra.get(_OWN_ADDRESS) if isinstance(extra, Mapping) else None
+        return SideChannel(_OWN_ADDRESS, own, written=True) if isinstance(own, str) else None
+    if not _names_connector(config):
         return None
     return side_channel(container, command, _SIDE_CHANNEL, "localhost")
 

@@ -77,6 +77,7 @@ def _groups(value: object) -> object:
 
 Groups = Annotated[int, Field(ge=0, le=MOST_GROUPS), BeforeValidator(_groups)]
 """A whole number of groups; percentages are refused (`lws §3`, `lab` summary 4)."""
+RestartPolicy = Literal["RecreateGroupAfterStart", "RecreateGroupOnPodRestart", "None"]
 
 
 class Engine(Model):
@@ -333,9 +334,7 @@ class Serving(Model):
     served_model_name: Argument | None = None
     """What clients call it; `None` means the profile's name."""
     rollout: Rollout = Field(default_factory=cache(Rollout.model_construct))
-    restart_policy: (
-        Literal["RecreateGroupAfterStart", "RecreateGroupOnPodRestart", "None"] | None
-    ) = None
+    restart_policy: RestartPolicy | None = None
     """`None` (absent) is derived: a lost pod rebuilds its group."""
     startup_policy: Literal["LeaderCreated", "LeaderReady"] = "LeaderCreated"
     disruption: Disruption = Field(default_factory=cache(Disruption.model_construct))

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gangform.apis.kinds import in_full
-from gangform.documents.document import Document, Manifest, dig, mapping, text
+from gangform.apis.views import form_of
+from gangform.documents.document import Document, Manifest, dig, mapping, sequence, text
 from gangform.documents.places import Span
 from gangform.documents.read import SourceDocument, read_manifests
 from gangform.findings import Finding, InputPath, Severity, declare
@@ -25,9 +26,19 @@ UNRENDERED = declare(
     "design §2",
 )
 
+PART = declare(
+    "object-is-part",
+    "A part of an object, to be merged into a whole one: nothing in it was judged",
+    Severity.STYLE,
+    "design §2; kustomize: patches",
+)
+
 _TEMPLATE = re.compile(r"\{\{|\{%")
 _KEYS = re.compile(r"""(?m)^[ \t]*(?:-[ \t]+)?["']?(?:apiVersion|kind)["']?[ \t]*:""")
 _BUILD = ("Component", "Kustomization")
+_PATCH = "patch"
+_OPERATIONS = re.compile(r"(?:\s*#.*\n|\s*\n|---\n)*\s*-\s+(?:op|path|value):")
+"""How a JSON patch begins."""
 _BUILD_GROUP = "kustomize."
 """What kustomize reads and no server does."""
 _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -79,8 +90,14 @@ def read(text: Text) -> Content:
     remarks: list[Fault] = []
     others = 0
     for source in read_manifests(decoded, text.file):
-        if source.findings:
+        if source.findings and _OPERATIONS.match(decoded):
+            others += 1
+            remarks.append(_part(source, text.file))
+        elif source.findings:
             faults += [Fault(one, _span(one, text.file)) for one in source.findings]
+        elif _is_object(source.manifest) and _is_part(source.manifest, text):
+            others += 1
+            remarks.append(_part(source, text.file))
         elif _is_object(source.manifest):
             objects.append(Object(source, _document(source.manifest)))
             remarks += [Fault(one, _span(one, text.file)) for one in source.remarks]
@@ -142,6 +159,33 @@ def _is_object(manifest: Manifest) -> bool:
         return False
     version = text(manifest, "apiVersion")
     return not (text(manifest, "kind") in _BUILD and version.startswith(_BUILD_GROUP))
+
+
+def _is_part(manifest: Manifest, text_: Text) -> bool:
+    """Whether an object is a patch: a kustomization says so, or it lacks what no whole one does without."""
+    if text_.patch:
+        return True
+    form = form_of(in_full(manifest))
+    if form is None:
+        return False
+    pods = [pod for group in form.read(_document(manifest)) for pod in group.pods]
+    images = ["image" in mapping(one) for pod in pods for one in sequence(pod.spec, "containers")]
+    bare = not images or not all(images)
+    named = _PATCH in text_.file.rpartition("/")[2].lower()
+    unselected = form.can.whole_pods and not mapping(manifest, "spec", "selector")
+    return (bare and (named or (bool(images) and unselected))) or (named and unselected)
+
+
+def _part(source: SourceDocument, file: str) -> Fault:
+    kind, name = text(source.manifest, "kind"), text(source.manifest, "metadata", "name")
+    finding = Finding(
+        code=PART,
+        at=InputPath(()),
+        what=f"{f'{kind} {name}' if kind else 'the document'} is a part to be merged into an object, such as a patch",
+        fix="lint what it is merged into: `kustomize build FOLDER | gangform lint -`",
+    )
+    span = source.places.key(("kind",))
+    return Fault(finding, Span(file, span.line, span.column))
 
 
 def _document(manifest: Manifest, namespace: str = "") -> Document:

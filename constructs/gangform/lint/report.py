@@ -6,7 +6,7 @@ failed is kept apart, for whoever prints the findings to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from gangform.documents.places import Span
 from gangform.findings import Finding
 from gangform.lint.given import Beside, context_of, near
 from gangform.lint.known import Known
-from gangform.lint.kustomizations import unbuilt
+from gangform.lint.kustomizations import MAY_BE_CHANGED, Kustomization, unbuilt, unfinished
 from gangform.lint.objects import Content, Fault, Object, chart, named_path, read
 from gangform.lint.sets import documents, sets
 from gangform.lint.sources import Found
@@ -74,8 +74,9 @@ def lint(found: Found, given: Beside) -> Report:
     if len(apart) > 1:
         # What one set lacks may stand in another, and belong to it after all.
         given = given._replace(context=given.context._replace(complete=False))
+    changed = unfinished(found.kustomizations)
     for objects in apart:
-        located += _judged(objects, given, known, failed)
+        located += _finished(_judged(objects, given, known, failed), changed)
     rules = load()
     located += map(
         _whole,
@@ -92,11 +93,28 @@ def lint(found: Found, given: Beside) -> Report:
 
 
 def _of_kustomizations(found: Found, contents: Sequence[Content]) -> Iterator[Fault]:
-    judged = {Path(content.text.file).parent for content in contents if content.objects}
+    files = {Path(content.text.file).resolve() for content in contents if content.objects}
+    judged = files | {file.parent for file in files}
+    unsaid: list[Kustomization] = []
+    below = {path for each in found.kustomizations for path in each.resources}
     for each in found.kustomizations:
         yield from (Fault(*fault) for fault in each.faults)
-        if each.changes and Path(each.file).parent in judged:
-            yield Fault(*unbuilt(each))
+        # Of those that somebody builds: what they take in is built with them.
+        built = Path(each.file).resolve().parent not in below
+        if built and each.changes and not judged.isdisjoint(unfinished([each])):
+            unsaid.append(each)
+    if unsaid:
+        yield Fault(*unbuilt(unsaid[0], len(unsaid) - 1))
+
+
+def _finished(located: Iterable[Located], changed: frozenset[Path]) -> Iterator[Located]:
+    """The findings without those that a change of the objects on the way to the cluster may cure."""
+    for each in located:
+        if each.finding.code.id in MAY_BE_CHANGED and changed:
+            file = Path(each.span.file).resolve()
+            if file in changed or file.parent in changed:
+                continue
+        yield each
 
 
 def _whole(fault: Fault) -> Located:

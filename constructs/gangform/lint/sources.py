@@ -33,6 +33,8 @@ class Text(NamedTuple):
     """The folders between what was named on the command line and the file."""
     named: bool
     """Whether the user named it, and not a folder above it."""
+    patch: bool = False
+    """Whether a kustomization takes it for a part of an object."""
 
 
 class Found(NamedTuple):
@@ -90,7 +92,7 @@ class _Search:
 
     def named(self, path: Path) -> None:
         if self._new(path):
-            self.texts.append(Text(shown(path), path.read_bytes(), (), True))
+            self.texts.append(Text(shown(path), path.read_bytes(), (), True, _is_patch(path)))
 
     def folder(self, folder: Path, parents: tuple[str, ...]) -> None:
         if not self._new(folder):

@@ -212,12 +212,15 @@ def slice_does_not_divide(
             )
 
 
-@rule(TEMPLATE_LABEL, kinds=WORKLOADS)
+@rule(TEMPLATE_LABEL, kinds=SETS)
 @over_groups
 def queue_label_on_template(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """The queue label stands on the set's own metadata; the webhook copies it where it belongs."""
+    """The queue label stands on the set's own metadata; the webhook copies it where it belongs.
+
+    Of other kinds Kueue takes such pods one by one.
+    """
     for pod in templates(group):
         label = pod.labels.get(kueue.QUEUE_NAME)
         if label is not None and label != queue_label(group):

@@ -7,10 +7,19 @@ from typing import Final
 
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import GPU
+from gangform.apis.pods import is_image
 from gangform.apis.views import Documents
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import SETS, Run, over_groups, own_workers, read_runs, resources_of
+from gangform.rules.joins import (
+    SETS,
+    Run,
+    over_groups,
+    own_workers,
+    pinned_apart,
+    read_runs,
+    resources_of,
+)
 from gangform.rules.rule import Context, Fault, rule
 
 VARIABLES = declare(
@@ -25,6 +34,12 @@ VOLUMES = declare(
     Severity.DEGRADES,
     "cases h23",
 )
+IMAGES = declare(
+    "ranks-of-other-releases",
+    "Leader and workers run different releases of one image",
+    Severity.DEGRADES,
+    "engines §1.8",
+)
 MODEL = declare(
     "model-not-mounted",
     "The engine loads from a path that the other template has on a volume, and this one has not",
@@ -33,10 +48,21 @@ MODEL = declare(
 )
 
 _TALK: Final = ("NCCL_", "NVSHMEM_", "GLOO_", "UCX_", "RCCL_")
-_EACH_ITS_OWN: Final = ("DEBUG", "LOG", "INFO", "DUMP", "VERSION", "TOPO_FILE", "HOST", "TRACE")
+_EACH_ITS_OWN: Final = (
+    "DEBUG",
+    "LOG",
+    "INFO",
+    "DUMP",
+    "VERSION",
+    "TOPO_FILE",
+    "HOST",
+    "TRACE",
+    "METRIC",
+)
 """In names of variables that ranks need not share."""
 _SHARED: Final = frozenset({"VLLM_ALL2ALL_BACKEND", "VLLM_PP_LAYER_PARTITION", "PYTHONHASHSEED"})
-_STORES: Final = ("hostPath", "persistentVolumeClaim", "nfs")
+_ON_NODE: Final = "hostPath"
+_STORES: Final = (_ON_NODE, "persistentVolumeClaim", "nfs")
 
 
 def _engines(documents: Documents, group: GroupView) -> tuple[Run, Run] | None:
@@ -59,6 +85,39 @@ def _holder(documents: Documents, pod: PodView) -> Run | None:
         if not run.init and GPU in resources_of(run.container)
     ]
     return holders[0] if len(holders) == 1 else None
+
+
+@rule(IMAGES, kinds=SETS)
+@over_groups
+def ranks_of_other_releases(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Ranks of one group run one image."""
+    workers = own_workers(group)
+    leader = None if workers is None else _holder(documents, group.leader)
+    worker = None if workers is None else _holder(documents, workers)
+    if leader is None or worker is None:
+        return
+    one, other = (text(run.container, "image") for run in (leader, worker))
+    if (
+        one != other
+        and is_image(one)
+        and is_image(other)
+        and _repository(one) == _repository(other)
+    ):
+        yield Fault(
+            path=(*worker.path, "image"),
+            what=f"the workers run {other}, and the leader {one}",
+            fix=f"write image: {one}",
+            seen={"leader": one, "workers": other},
+        )
+
+
+def _repository(image: str) -> str:
+    """An image without tag and digest."""
+    name = image.partition("@")[0]
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}{last.partition(':')[0]}"
 
 
 def _must_agree(name: str) -> bool:
@@ -144,6 +203,8 @@ def volumes_differ(group: GroupView, documents: Documents, context: Context) -> 
             continue
         other = led[name][1]
         for field, has, wants in _differences(other, volume):
+            if field[0] == _ON_NODE and pinned_apart(group):
+                continue
             yield Fault(
                 path=(*workers.path, "spec", "volumes", index, *field),
                 what=f"`{name}` has {field[-1]} {has} on the leader and {wants} on the workers",

@@ -65,7 +65,6 @@ LOOPBACK = declare(
 SHORT: Final = 300
 """Seconds below which no large model has loaded: engines alone compile and capture graphs for minutes."""
 _PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
-_OWN: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def _serving(documents: Documents, pod: PodView) -> Iterator[tuple[Run, EngineReading]]:
@@ -240,7 +239,7 @@ def engine_on_loopback(pod: PodView, documents: Documents, context: Context) -> 
     """An engine that others ask listens where they ask."""
     users = _targets(documents).get((id(pod.document), pod.path), {})
     for run, reading in _serving(documents, pod):
-        if reading.host not in _OWN:
+        if not reading.on_loopback:
             continue
         names = {name for port, name in _declared(run.container).items() if port == reading.port}
         user = next((users[key] for key in (str(reading.port), *names) if key in users), None)

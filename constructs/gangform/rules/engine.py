@@ -17,9 +17,9 @@ from gangform.rules.joins import (
     engine_of,
     gpus,
     over_groups,
-    own_workers,
     templates,
     words_of,
+    workers_apart,
 )
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
@@ -103,16 +103,17 @@ def _offered(group: GroupView, reading: EngineReading, documents: Documents) -> 
     """GPUs that the engine may use; `None` where it does not say how far it reaches."""
     each = gpus(documents, group.leader)
     form = form_of(group.kind)
+    joins = reading.nodes is not None or reading.ray
     if form is None or not form.can.runs_groups:
         # Several such objects, or several pods of one, may be joined by hand: then nobody knows the others.
-        alone = reading.nodes is None and (
-            (form is not None and form.can.whole_pods) or group.replicas == 1
-        )
-        return each if alone else None
-    if reading.nodes is not None and group.size > 1:
-        workers = gpus(documents, group.workers) if group.workers is not None else 0
-        return each + workers * (group.size - 1)
-    return each if group.size == 1 and reading.nodes is None else None
+        whole = (form is not None and form.can.whole_pods) or group.replicas == 1
+        return each if whole and not joins else None
+    if group.size == 1:
+        return None if joins else each
+    workers = group.workers
+    if not joins or workers is None or not sequence(workers.spec, "containers"):
+        return None
+    return each + gpus(documents, workers) * (group.size - 1)
 
 
 @rule(TOO_FEW_GPUS, kinds=WORKLOADS)
@@ -144,6 +145,13 @@ def _gpu_fault(group: GroupView, documents: Documents, *, more: bool) -> Iterato
             used, offered = reading.local, each
             said = f"the command line runs {used} ranks on each pod, which has {each} GPUs"
             fix = "let tensor × pipeline × local data ranks be the pod's GPUs"
+        elif _stands_alone(group, run, reading):
+            used, offered = reading.gpus or 0, each
+            said = (
+                f"the command line uses {used} GPUs and joins no other pod; a pod has {each}, and a group "
+                f"{group.size} pods"
+            )
+            fix = "join the pods: --nnodes, --node-rank and the leader's address"
         elif pod is group.leader:
             used, offered = reading.gpus or 0, _offered(group, reading, documents) or 0
             said = f"the command line uses {used} GPUs; {group.size} pods of {each} are {offered}"
@@ -157,6 +165,13 @@ def _gpu_fault(group: GroupView, documents: Documents, *, more: bool) -> Iterato
                 fix=fix,
                 seen={"used": str(used), "requested": str(offered)},
             )
+
+
+def _stands_alone(group: GroupView, run: Run, reading: EngineReading) -> bool:
+    """Whether each pod of a group of several is surely an engine of its own: no shell can have joined them."""
+    form = form_of(group.kind)
+    grouped = form is not None and form.can.runs_groups and group.size > 1
+    return grouped and reading.alone and run.begun is not None and run.begun.script is None
 
 
 @rule(NODES, kinds=SETS)
@@ -207,7 +222,7 @@ def engine_nodes_literal(
 
 
 def _all(group: GroupView, documents: Documents) -> Iterator[tuple[Run, EngineReading]]:
-    for pod in (group.leader, own_workers(group)):
+    for pod in (group.leader, workers_apart(documents, group)):
         if (found := _reading(documents, pod)) is not None:
             yield found
 
@@ -216,11 +231,11 @@ def _all(group: GroupView, documents: Documents) -> Iterator[tuple[Run, EngineRe
 @over_groups
 def node_rank_missing(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """Workers say their rank."""
-    found = _reading(documents, own_workers(group) or group.leader)
+    found = _reading(documents, workers_apart(documents, group) or group.leader)
     if found is None or group.size < 2 or found[1].rank is not None:
         return
     run, reading = found
-    if reading.nodes is not None:
+    if reading.nodes is not None and not reading.ray:
         yield Fault(
             path=words_of(run),
             what="several nodes and no rank: every worker takes rank 0, the leader's",
@@ -239,7 +254,7 @@ def node_rank_missing(group: GroupView, documents: Documents, context: Context) 
 @over_groups
 def node_rank_wrong(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """The leader has rank 0, and each worker its own."""
-    workers = own_workers(group)
+    workers = workers_apart(documents, group)
     led, worked = _reading(documents, group.leader), _reading(documents, workers)
     if workers is not None and led is not None:
         rank = led[1].rank or ""
@@ -278,7 +293,7 @@ def worker_not_headless(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A worker of several nodes runs its ranks and no server, unless it is meant to serve."""
-    found = _reading(documents, own_workers(group))
+    found = _reading(documents, workers_apart(documents, group))
     if found is None:
         return
     run, reading = found
@@ -286,7 +301,7 @@ def worker_not_headless(
         key in run.container for key in ("startupProbe", "readinessProbe", "livenessProbe")
     )
     serves = reading.serves_http and not reading.rank_zero_answers
-    if reading.nodes is not None and serves and not meant:
+    if reading.nodes is not None and not reading.ray and serves and not meant:
         yield Fault(
             path=words_of(run),
             what="the worker starts an API server for ranks that the leader serves",

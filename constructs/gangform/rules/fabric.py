@@ -30,8 +30,14 @@ SIZE = declare(
 )
 SHARED = declare(
     "compute-domain-shared",
-    "Several groups share one ComputeDomain: a failing one takes the memory of healthy ones along",
+    "Several groups of a set share one ComputeDomain: a failing one takes the memory of healthy ones along",
     Severity.DEGRADES,
+    "volcano §9",
+)
+ACROSS = declare(
+    "compute-domain-across-sets",
+    "Several sets share one ComputeDomain: memory reaches between them, and so do failures",
+    Severity.STYLE,
     "volcano §9",
 )
 HALF = declare(
@@ -60,6 +66,8 @@ TWICE = declare(
 )
 
 _NAME: Final[Path] = ("spec", "channel", "resourceClaimTemplate", "name")
+_UNCOUNTED: Final = 1
+"""Up to here nobody counted: the driver's daemons find each other by name, and the number is for the status alone."""
 _TEMPLATES: Final = "ResourceClaimTemplate"
 
 
@@ -112,7 +120,7 @@ def compute_domain_size(
     """A ComputeDomain waits for the nodes of its group."""
     nodes = whole(subject.manifest, "spec", "numNodes")
     sets = _joining(subject, documents)
-    if not nodes or not sets:
+    if nodes is None or nodes <= _UNCOUNTED or not sets:
         return
     each = sum(group.size for group in sets)
     every = sum(group.size * most_groups(documents, group) * group.copies for group in sets)
@@ -132,13 +140,28 @@ def compute_domain_shared(
 ) -> Iterator[Fault]:
     """A ComputeDomain is that of one group."""
     sets = _joining(subject, documents)
-    groups = sum(base_groups(documents, group) * group.copies for group in sets)
-    if groups > 1:
+    for group in sets[:1] if len(sets) == 1 else ():
+        groups = base_groups(documents, group) * group.copies
+        if groups > 1:
+            yield Fault(
+                path=_NAME,
+                what=f"{groups} groups of {group.title} join it",
+                fix="make one set of one group for each ComputeDomain",
+                seen={"groups": str(groups)},
+            )
+
+
+@rule(ACROSS, kinds=("ComputeDomain",))
+def compute_domain_across_sets(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """A ComputeDomain is that of one set, unless caches are handed over by it."""
+    sets = _joining(subject, documents)
+    if len(sets) > 1:
         yield Fault(
             path=_NAME,
-            what=f"{groups} groups of {', '.join(group.title for group in sets)} join it",
-            fix="make one set of one group for each ComputeDomain",
-            seen={"groups": str(groups)},
+            what=f"{', '.join(group.title for group in sets)} join it",
+            fix="make a ComputeDomain for each set, unless they read each other's memory",
         )
 
 

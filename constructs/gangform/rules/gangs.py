@@ -13,7 +13,7 @@ from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, mapping, text, whole
 from gangform.findings import Path, Severity, declare
 from gangform.rules.demand import group_requests, shown
-from gangform.rules.joins import annotation, is_set, most_groups, over_groups, templates
+from gangform.rules.joins import is_set, most_groups, over_groups, templates
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
 
 NO_GANG = declare(
@@ -76,13 +76,10 @@ def gang_not_formed(group: GroupView, documents: Documents, context: Context) ->
         return
     provider = context.provider
     release = context.versions.lws if context.versions is not None else None
-    queue = annotation(group, volcano.QUEUE_NAME)
     if provider == "none":
         why = "LWS's scheduler provider is off"
     elif release is not None and release < _PROVIDER:
         why = f"LWS {release} has no scheduler provider"
-    elif provider is None and not queue:
-        why = "the set names no queue and its pods no PodGroup"
     else:
         return
     yield Fault(
@@ -141,11 +138,13 @@ def gang_counts_other_pods(
 def gang_without_resources(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A PodGroup says what the whole gang takes."""
+    """A PodGroup of pods that stand here says what the whole gang takes."""
     if subject.key.group != _GROUP or mapping(subject.manifest, "spec", "minResources"):
         return
     sets = _members(documents).get(subject.key, [])
-    wants = group_requests(documents, sets[0]) if sets else {}
+    if not sets:
+        return
+    wants = group_requests(documents, sets[0])
     listed = ", ".join(f"{name}: {shown(value)}" for name, value in sorted(wants.items()) if value)
     yield Fault(
         path=("spec", "minResources"),

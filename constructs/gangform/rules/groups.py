@@ -12,6 +12,7 @@ from gangform.apis import kueue
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import POD_TEMPLATE_HASH, REVISION_HASH
+from gangform.apis.metadata import is_extended_resource
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, declare
@@ -19,11 +20,13 @@ from gangform.rules.demand import queue_label
 from gangform.rules.joins import (
     SETS,
     annotation,
+    asked,
     engine_of,
     groups_of,
     over_groups,
     over_templates,
     own_workers,
+    pinned_apart,
     runs,
     templates,
 )
@@ -137,9 +140,11 @@ def templates_schedule_apart(
 ) -> Iterator[Fault]:
     """Both templates ask the scheduler for the same."""
     workers = own_workers(group)
-    if workers is None:
+    if workers is None or _coordinates(documents, group.leader, workers):
         return
     for field in _SCHEDULING:
+        if field == "nodeSelector" and pinned_apart(group):
+            continue
         leader_has, worker_has = dig(group.leader.spec, field), dig(workers.spec, field)
         if (leader_has or None) != (worker_has or None):
             yield Fault(
@@ -148,6 +153,15 @@ def templates_schedule_apart(
                 "on the workers",
                 fix=f"write the same {field} into both templates",
             )
+
+
+def _coordinates(documents: Documents, leader: PodView, workers: PodView) -> bool:
+    """Whether a leader takes no device and its workers do: it need not go where they go."""
+    takes = [
+        any(amount and is_extended_resource(name) for name, amount in asked(documents, pod).items())
+        for pod in (leader, workers)
+    ]
+    return takes == [False, True]
 
 
 def _said(value: object) -> str:

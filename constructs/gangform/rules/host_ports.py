@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -33,6 +34,11 @@ UNDECLARED = declare(
 
 _NODE: Final = 8
 """GPUs that common nodes have at the most: pods that need more together share none."""
+_SMALL_NODE: Final = 4
+_SMALL: Final = re.compile(r"gb[23]00|arm64", re.IGNORECASE)
+"""In selectors and tolerations of nodes with 4 GPUs."""
+_DOMAIN: Final = re.compile(r"compute-domain|imex|channel|mnnvl")
+"""In names of claims to memory over NVLink, which such nodes have."""
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -113,7 +119,7 @@ def host_port_undeclared(
 
 def _may_meet(one: _Opened, other: _Opened) -> bool:
     """Whether pods of two templates may open one port on one node."""
-    if one.port != other.port or one.gpus + other.gpus > _NODE:
+    if one.port != other.port or one.gpus + other.gpus > min(map(_node, (one.pod, other.pod))):
         return False
     if one is other and not one.several:
         return False
@@ -122,6 +128,17 @@ def _may_meet(one: _Opened, other: _Opened) -> bool:
         or _keeps_away(other.pod, one.pod)
         or _elsewhere(one.pod, other.pod)
     )
+
+
+def _node(pod: PodView) -> int:
+    """GPUs of the nodes that a pod goes to, at the most."""
+    spec = pod.spec
+    wishes = [dig(spec, "nodeSelector"), dig(spec, "tolerations"), dig(spec, "affinity")]
+    claims = " ".join(
+        text(each, "resourceClaimTemplateName") for each in sequence(spec, "resourceClaims")
+    )
+    small = _SMALL.search(str(wishes)) or _DOMAIN.search(claims)
+    return _SMALL_NODE if small else _NODE
 
 
 def _keeps_away(pod: PodView, other: PodView) -> bool:

@@ -7,8 +7,9 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final, NamedTuple
 
+from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
-from gangform.apis.keys import GPU
+from gangform.apis.keys import GPU, HOSTNAME
 from gangform.apis.pods import requests
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import (
@@ -23,8 +24,9 @@ from gangform.documents.document import (
     texts,
     whole,
 )
-from gangform.engines.engine import EngineReading, readers
-from gangform.engines.shell import Start, start
+from gangform.engines.conditions import asks_for, ranked
+from gangform.engines.engine import EngineReading, Reader, readers
+from gangform.engines.shell import Command, Start, start
 from gangform.findings import Path
 from gangform.rules.rule import WORKLOADS, Check, Context, Fault, joined
 
@@ -88,6 +90,12 @@ def templates(group: GroupView) -> tuple[PodView, ...]:
 def own_workers(group: GroupView) -> PodView | None:
     """The workers where they have a template of their own."""
     return group.workers if len(templates(group)) > 1 else None
+
+
+def pinned_apart(group: GroupView) -> bool:
+    """Whether leader and workers are each meant for a node of their own, by name."""
+    nodes = [text(pod.spec, "nodeSelector", HOSTNAME) for pod in templates(group)]
+    return all(nodes) and len(set(nodes)) > 1
 
 
 def is_set(group: GroupView) -> bool:
@@ -164,40 +172,71 @@ def runs(pod: PodView) -> Iterator[Run]:
 
 
 @joined
-def _read(documents: Documents) -> dict[tuple[int, Path], tuple[Run, ...]]:
-    found: dict[tuple[int, Path], tuple[Run, ...]] = {}
+def _read(documents: Documents) -> dict[tuple[int, Path, str], tuple[Run, ...]]:
+    found: dict[tuple[int, Path, str], tuple[Run, ...]] = {}
     known = readers()
     for group in documents.groups():
-        for pod in templates(group):
-            found[id(pod.document), pod.path] = tuple(
-                # Without an image it is a part of a container, to be merged into another: its words may be too.
-                each
-                if "image" not in each.container
-                else each._replace(
-                    begun=start(each.container),
-                    reading=next(
-                        (
-                            reading
-                            for reader in known
-                            if (reading := reader.read(each.container)) is not None
-                        ),
-                        None,
-                    ),
-                )
-                for each in runs(pod)
-            )
+        form = form_of(group.kind)
+        index = lws.RANK_VARIABLE if form is not None and form.rendezvous() is not None else ""
+        shared = group.workers is not None and group.workers.path == group.leader.path
+        for pod in group.pods:
+            at = (id(pod.document), pod.path, pod.role)
+            if at in found:
+                continue
+            each = tuple(runs(pod))
+            first = found.get((id(pod.document), pod.path, group.leader.role))
+            if first is not None and not (shared and index and _asks(each, index)):
+                found[at] = first
+            else:
+                leads = pod.role == group.leader.role
+                found[at] = tuple(_run(one, known, index, leads=leads) for one in each)
     return found
 
 
+def _asks(each: Sequence[Run], index: str) -> bool:
+    return any(asks_for(one.container, index) for one in each)
+
+
+def _run(run: Run, known: Sequence[Reader], index: str, *, leads: bool) -> Run:
+    """A container with what it starts and what an engine says of it."""
+    if "image" not in run.container:
+        # Without an image it is a part of a container, to be merged into another: its words may be too.
+        return run
+    container = run.container
+    if index and asks_for(container, index):
+        container = ranked(container, index, leads=leads)
+    readings = (reader.read(container) for reader in known)
+    return run._replace(
+        begun=start(container),
+        reading=next((reading for reading in readings if reading is not None), None),
+    )
+
+
 def read_runs(documents: Documents, pod: PodView) -> tuple[Run, ...]:
-    """The containers of a template with what an engine says of each; read once."""
-    return _read(documents).get((id(pod.document), pod.path), ())
+    """The containers of a template with what an engine says of each; read once for each role."""
+    return _read(documents).get((id(pod.document), pod.path, pod.role), ())
 
 
 def engine_of(documents: Documents, pod: PodView) -> Run | None:
     """The container of a template that runs an engine we read."""
     runs_ = read_runs(documents, pod)
     return next((each for each in runs_ if each.reading is not None and not each.init), None)
+
+
+def workers_apart(documents: Documents, group: GroupView) -> PodView | None:
+    """The workers where they run something of their own: by a template, or by the script of a shared one."""
+    workers = own_workers(group)
+    if workers is not None or group.workers is None or group.size < 2:
+        return workers
+    return (
+        group.workers
+        if _words(documents, group.workers) != _words(documents, group.leader)
+        else None
+    )
+
+
+def _words(documents: Documents, pod: PodView) -> list[tuple[Command, ...]]:
+    return [run.begun.commands for run in read_runs(documents, pod) if run.begun is not None]
 
 
 def answers(documents: Documents, pod: PodView) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from gangform.apis.keys import SYNC_OPTIONS
 from gangform.apis.kinds import GROUPS
@@ -41,6 +42,7 @@ SYNC = declare(
 )
 
 
+_RUN_ONCE: Final = frozenset({"CronJob", "Job", "Pod"})
 _TEXT, _MAP = "a text", "a map"
 _SHOWN = 40
 """Characters of a wrong value that are shown."""
@@ -107,7 +109,9 @@ def metadata_refused(subject: Document, documents: Documents, context: Context) 
 
 @rule(GENERATED, kinds=EVERY_KIND)
 def name_generated(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
-    """Every object has a name of its own."""
+    """Every object has a name of its own; what is made to run once is made anew each time."""
+    if subject.kind not in GROUPS or subject.kind in _RUN_ONCE:
+        return
     prefix = text(subject.manifest, "metadata", "generateName")
     if prefix and not text(subject.manifest, "metadata", "name") and not owned(subject):
         yield Fault(

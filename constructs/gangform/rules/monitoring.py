@@ -10,15 +10,17 @@ from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, sequence, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
+    engine_of,
     is_set,
     labels_of,
     match_labels,
     own_workers,
     read_runs,
+    scaler_of,
     surely,
     within,
 )
-from gangform.rules.rule import Context, Fault, rule
+from gangform.rules.rule import Context, Fault, joined, rule
 
 HEADLESS = declare(
     "monitor-selects-workers",
@@ -37,6 +39,12 @@ MISSING = declare(
     "An expression asks for a series that no exporter has: it never has a value",
     Severity.BREAKS,
     "observability §1.1; engines §4",
+)
+UNLISTED = declare(
+    "metric-not-known",
+    "A series or metric by a name that neither the engine nor its routers are known to have",
+    Severity.DEGRADES,
+    "observability §3; engines §4",
 )
 CONFIGURED = declare(
     "metric-needs-configuration",
@@ -170,16 +178,65 @@ def metric_not_exported(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Every series in an expression exists."""
+    for path, name, standing in _asked(subject):
+        if standing == "missing" or (standing == "unlisted" and _of_engine(subject, documents)):
+            yield Fault(
+                path=path,
+                what=f"no exporter has a series `{name}`",
+                fix=f"ask {metrics.instead(name)}",
+                seen={"metric": name},
+            )
+
+
+@rule(UNLISTED, kinds=("PrometheusRule", "ScaledObject", "HorizontalPodAutoscaler"))
+def metric_not_known(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+    """Series and metrics have names that somebody gives them."""
+    for path, name, standing in _asked(subject):
+        if standing == "unlisted" and not _of_engine(subject, documents) and not _routed(documents):
+            yield Fault(
+                path=path,
+                what=f"vLLM has no series `{name}`",
+                fix=f"ask {metrics.instead(name)}, unless another exporter has it",
+                seen={"metric": name},
+            )
+    for index, metric in enumerate(sequence(subject.manifest, "spec", "metrics")):
+        for kind in ("pods", "external", "object"):
+            name = text(metric, kind, "metric", "name")
+            if meant := metrics.adapted(name):
+                yield Fault(
+                    path=("spec", "metrics", index, kind, "metric", "name"),
+                    what=f"no series of the engine is called `{name}` by an adapter",
+                    fix=f"write {meant}, or whatever name the adapter's rules give",
+                    seen={"metric": name},
+                )
+
+
+def _asked(subject: Document) -> Iterator[tuple[Path, str, metrics.Standing]]:
+    """The series in the expressions of a document that none of its own rules records."""
     own = _recorded(subject)
     for path, expression in _expressions(subject):
         for name in metrics.names(expression):
-            if name not in own and metrics.standing(name) == "missing":
-                yield Fault(
-                    path=path,
-                    what=f"no exporter has a series `{name}`",
-                    fix=f"ask {metrics.instead(name)}",
-                    seen={"metric": name},
-                )
+            if name not in own:
+                yield path, name, metrics.standing(name)
+
+
+def _of_engine(subject: Document, documents: Documents) -> bool:
+    """Whether an autoscaler asks for series of the very engine that it scales, and no router stands by."""
+    if subject.kind != "ScaledObject" or _routed(documents):
+        return False
+    target = scaler_of(subject).target
+    runs = (engine_of(documents, each.leader) for each in documents.groups_of(target))
+    return any(run is not None and run.reading is not None for run in runs)
+
+
+@joined
+def _routed(documents: Documents) -> bool:
+    """Whether a router stands in the documents, which exports series under the engine's prefix."""
+    return any(
+        "router" in text(run.container, "image")
+        for group in documents.groups()
+        for run in read_runs(documents, group.leader)
+    )
 
 
 @rule(CONFIGURED, kinds=("PrometheusRule", "ScaledObject"))

@@ -14,15 +14,19 @@ from gangform.apis.keys import GPU
 from gangform.apis.pods import is_image, pull_policy
 from gangform.apis.refusals import pod_refusals, port_collisions
 from gangform.apis.views import Documents
-from gangform.documents.document import (
-    Node,
-    dig,
-    sequence,
-    text,
-    whole,
+from gangform.documents.document import Document, Node, dig, mapping, sequence, text, whole
+from gangform.findings import Path, Severity, declare
+from gangform.rules.joins import (
+    asked,
+    engine_of,
+    gpus,
+    groups_of,
+    over_templates,
+    read_runs,
+    resources_of,
+    runs,
+    templates,
 )
-from gangform.findings import Severity, declare
-from gangform.rules.joins import asked, gpus, over_templates, resources_of, runs
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 REFUSED = declare(
@@ -33,8 +37,14 @@ REFUSED = declare(
 )
 REQUESTS = declare(
     "gpu-pod-without-request",
-    "A GPU pod asks for no memory or no ephemeral storage: it lands on full nodes and is evicted first",
-    Severity.DEGRADES,
+    "A GPU pod asks for no memory: it lands on full nodes and is evicted first",
+    Severity.STYLE,
+    "design §4 Workload; kueue §11 item 5",
+)
+DISK = declare(
+    "gpu-pod-without-disk-request",
+    "A GPU pod that downloads its model to the node's disk asks for none: it is evicted where the disk is full",
+    Severity.STYLE,
     "design §4 Workload; kueue §11 item 5",
 )
 SERVICE_LINKS = declare(
@@ -73,24 +83,48 @@ TAG = declare(
     Severity.DEGRADES,
     "engines §1.8; Kubernetes: imagePullPolicy",
 )
+HELPER_TAG = declare(
+    "helper-image-tag-moves",
+    "An image without a tag, or with latest, of what stands beside the engine of a GPU pod",
+    Severity.STYLE,
+    "Kubernetes: imagePullPolicy",
+)
 
 _SHM: Final = "/dev/shm"
 DEFAULT_GRACE: Final = 30
 """Seconds of grace where none are written (core/v1)."""
-_SLEEP: Final = re.compile(r"(?:^|[;&\s])sleep\s+([0-9]+)(?![0-9.]*[mhd])")
-_IN_POD: Final = frozenset({"memory", "ephemeral-storage"})
+_SLEEP: Final = re.compile(r"(?:^|[;&\s])sleep\s+([0-9]{1,9})(?![0-9]|\.?[0-9]*[mhd])")
+_MEMORY, _DISK = "memory", "ephemeral-storage"
+_ON_NODE: Final = frozenset({"configMap", "downwardAPI", "emptyDir", "projected", "secret"})
+"""Volumes whose content is counted as the pod's own, or is small."""
 
 
 @rule(REFUSED, kinds=WORKLOADS)
-@over_templates
-def pod_would_be_refused(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
-    """Every template is a pod that the API server takes."""
-    claims = [
-        text(claim, "metadata", "name")
-        for claim in sequence(pod.document.manifest, *pod.path[:-1], "volumeClaimTemplates")
-    ]
-    for path, what, fix in pod_refusals(pod.spec, in_stateful_set=True, claims=claims):
-        yield Fault(path=(*pod.path, "spec", *path), what=what, fix=fix)
+def pod_would_be_refused(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Every template is a pod that the API server takes. What is only begun is said once of an object."""
+    begun = False
+    for pod in (pod for group in groups_of(documents, subject) for pod in templates(group)):
+        path: Path = (*pod.path, "spec")
+        named = sequence(pod.spec, "containers")
+        bare = next((n for n, each in enumerate(named) if not text(each, "image")), None)
+        claims = [
+            text(claim, "metadata", "name")
+            for claim in sequence(subject.manifest, *pod.path[:-1], "volumeClaimTemplates")
+        ]
+        found = pod_refusals(pod.spec, in_stateful_set=True, claims=claims)
+        if dig(subject.manifest, *pod.path) is None:
+            continue  # That a whole template is absent is said of the object.
+        if named and bare is None:
+            for inner, what, fix in found:
+                yield Fault(path=(*path, *inner), what=what, fix=fix)
+        elif not begun:
+            begun = True
+            wanted: Path = ("containers",) if bare is None else ("containers", bare, "image")
+            for inner, what, fix in found:
+                if inner == wanted:
+                    yield Fault(path=(*path, *inner), what=what, fix=fix)
 
 
 @rule(PORTS, kinds=WORKLOADS)
@@ -108,12 +142,25 @@ def container_ports_collide(
 def gpu_pod_without_request(
     pod: PodView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """GPU pods ask for memory and ephemeral storage too."""
+    """GPU pods ask for memory too."""
+    if _MEMORY not in asked(documents, pod):
+        yield from _unasked(pod, documents, _MEMORY)
+
+
+@rule(DISK, kinds=WORKLOADS)
+@over_templates
+def gpu_pod_without_disk_request(
+    pod: PodView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Those that download to the node's disk ask for room on it."""
     wants = asked(documents, pod)
-    if not wants.get(GPU):
-        return
+    if _MEMORY in wants and _DISK not in wants and _downloads(pod, documents):
+        yield from _unasked(pod, documents, _DISK)
+
+
+def _unasked(pod: PodView, documents: Documents, name: str) -> Iterator[Fault]:
     holder = next((run for run in runs(pod) if GPU in resources_of(run.container)), None)
-    for name in sorted(_IN_POD - wants.keys()):
+    if gpus(documents, pod):
         path = (*pod.path, "spec") if holder is None else holder.path
         yield Fault(
             path=(*path, "resources", "requests"),
@@ -123,16 +170,32 @@ def gpu_pod_without_request(
         )
 
 
+def _downloads(pod: PodView, documents: Documents) -> bool:
+    """Whether the engine takes its model from a hub, and has no volume that it may write it to."""
+    run = engine_of(documents, pod)
+    model = run.reading.model if run is not None and run.reading is not None else ""
+    if run is None or not model or model[0] in "/.$":
+        return False
+    mounted = {text(mount, "name") for mount in sequence(run.container, "volumeMounts")}
+    return not any(
+        text(volume, "name") in mounted and not _ON_NODE & {*mapping(volume)}
+        for volume in sequence(pod.spec, "volumes")
+    )
+
+
 @rule(SERVICE_LINKS, kinds=WORKLOADS)
-@over_templates
-def service_links_on(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
-    """GPU pods take no variables from Services."""
-    if gpus(documents, pod) and dig(pod.spec, "enableServiceLinks") is not False:
+def service_links_on(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+    """GPU pods take no variables from Services; said once of an object."""
+    pods = (pod for group in groups_of(documents, subject) for pod in templates(group))
+    for pod in pods:
+        if not gpus(documents, pod) or dig(pod.spec, "enableServiceLinks") is False:
+            continue
         yield Fault(
             path=(*pod.path, "spec", "enableServiceLinks"),
             what="enableServiceLinks is true by default",
             fix="write enableServiceLinks: false",
         )
+        return
 
 
 @rule(SHARED_MEMORY, kinds=WORKLOADS)
@@ -202,12 +265,27 @@ def image_name_invalid(pod: PodView, documents: Documents, context: Context) -> 
 @rule(TAG, kinds=WORKLOADS)
 @over_templates
 def image_tag_moves(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
-    """GPU pods say which release of an image they run."""
+    """GPU containers say which release of an image they run."""
+    yield from _moving(pod, documents, helpers=False)
+
+
+@rule(HELPER_TAG, kinds=WORKLOADS)
+@over_templates
+def helper_image_tag_moves(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """So do those beside them."""
+    yield from _moving(pod, documents, helpers=True)
+
+
+def _moving(pod: PodView, documents: Documents, *, helpers: bool) -> Iterator[Fault]:
     if not gpus(documents, pod):
         return
-    for run in runs(pod):
+    whole_pod = dig(pod.spec, "resources") is not None
+    for run in read_runs(documents, pod):
         image = text(run.container, "image")
-        if is_image(image) and pull_policy(image) == "Always":
+        engine = not run.init and (
+            whole_pod or run.reading is not None or GPU in resources_of(run.container)
+        )
+        if engine is not helpers and is_image(image) and pull_policy(image) == "Always":
             yield Fault(
                 path=(*run.path, "image"),
                 what=f"`{image}` is whatever the registry has on the day a pod starts",

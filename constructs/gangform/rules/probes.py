@@ -88,6 +88,7 @@ VACUOUS = declare(
     "peers §14",
 )
 
+_IDLE: Final = frozenset({"sleep", "tail"})
 _LARGE: Final = 8
 """GPUs of a pod from which on its model is surely a large one."""
 _PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -200,24 +201,38 @@ def start_limit_below_probe(
     """The engine's own limit on its start is no shorter than what the startup probe allows."""
     for run in read_runs(documents, pod):
         probe = mapping(run.container, "startupProbe")
-        if not probe or run.reading is None or run.reading.start_limit is None:
+        limit = _limit(run)
+        if not probe or limit is None:
             continue
-        variable, limit, _ = run.reading.start_limit
+        variable, seconds, said = limit
         allowed = (whole(probe, "failureThreshold") or 3) * (whole(probe, "periodSeconds") or 10)
-        if limit < allowed:
+        if seconds < allowed:
             yield Fault(
                 path=(*run.path, "env"),
-                what=f"{variable} is {limit} s, the startup probe allows {allowed} s",
+                what=f"{variable} is {said}{seconds} s, the startup probe allows {allowed} s",
                 fix=f"write {allowed}; where the limit does not bound a normal start this changes nothing",
-                seen={"limit": f"{limit} s", "allowed": f"{allowed} s"},
+                seen={"limit": f"{seconds} s", "allowed": f"{allowed} s"},
             )
+
+
+def _limit(run: Run) -> tuple[str, int, str] | None:
+    """The engine's limit on its start, as it is written; its default where it waits for ranks of other pods."""
+    reading = run.reading
+    if reading is None:
+        return None
+    if reading.start_limit is not None:
+        return *reading.start_limit[:2], ""
+    several = reading.nodes is not None or (reading.pods or 1) > 1
+    return (
+        (*reading.start_default, "not set, and so ") if several and reading.start_default else None
+    )
 
 
 @rule(STARTUP, kinds=WORKLOADS)
 def startup_probe_missing(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A serving leader has a startup probe."""
+    """A serving leader has a startup probe; said once of an object."""
     for _, run in _servers(subject, documents):
         if "startupProbe" not in run.container and "livenessProbe" not in run.container:
             yield Fault(
@@ -226,6 +241,7 @@ def startup_probe_missing(
                 fix=f"add one with periodSeconds: 10 and failureThreshold: {LONGEST // 10}, "
                 "or what loading takes",
             )
+            return
 
 
 @rule(READINESS, kinds=WORKLOADS)
@@ -234,7 +250,7 @@ def readiness_probe_missing(
 ) -> Iterator[Fault]:
     """A serving leader has a readiness probe."""
     for _, run in _servers(subject, documents):
-        if "readinessProbe" not in run.container:
+        if "readinessProbe" not in run.container and not _silent(run):
             yield Fault(
                 path=(*run.path, "readinessProbe"),
                 what=f"`{text(run.container, 'name')}` has no readiness probe"
@@ -245,6 +261,17 @@ def readiness_probe_missing(
                 ),
                 fix="add a readinessProbe of the engine's health endpoint with periodSeconds: 5",
             )
+
+
+def _silent(run: Run) -> bool:
+    """Whether a container surely answers nobody: it sleeps, or is a rank above 0."""
+    if run.reading is not None:
+        rank = run.reading.rank or ""
+        return rank.isdecimal() and rank.strip("0") != ""
+    begun = run.begun
+    if begun is None or not begun.whole or not begun.commands:
+        return False
+    return all(one.program in _IDLE for one in (*begun.commands, *begun.doubtful))
 
 
 def _by_connection(pod: PodView, documents: Documents) -> Iterator[Run]:
@@ -269,7 +296,7 @@ def readiness_before_loaded(
 ) -> Iterator[Fault]:
     """A pod is ready when its model is loaded."""
     for run in _by_connection(pod, documents):
-        if run.reading is not None and run.reading.opens_early:
+        if run.reading is not None and run.reading.opens_early and not run.reading.on_loopback:
             yield Fault(
                 path=(*run.path, "readinessProbe", "tcpSocket"),
                 what=f"{run.reading.engine} takes connections on port {run.reading.port} while it loads",

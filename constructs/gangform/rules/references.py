@@ -1,4 +1,4 @@
-"""What a document names must be there: selectors match pods, and names lead to objects.
+"""What a document names must be there.
 
 Where the documents are no complete set, a name is only missed when they hold objects of that kind in that namespace:
 then it is the documents that make them. Secrets, claims and the like are missed in a complete set alone.
@@ -7,32 +7,20 @@ then it is the documents that make them. Secrets, claims and the like are missed
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from gangform.apis import kueue, volcano
-from gangform.apis.forms import GroupView, PodView
+from gangform.apis.forms import GroupView
 from gangform.apis.pods import needs
 from gangform.apis.views import Documents, form_of
-from gangform.documents.document import Document, Key, Node, dig, mapping, sequence, text
+from gangform.documents.document import Document, Key, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.demand import queue_label
-from gangform.rules.joins import (
-    groups_behind,
-    labels_of,
-    match_labels,
-    over_groups,
-    templates,
-)
+from gangform.rules.joins import over_groups, templates
 from gangform.rules.names import ANY_GROUP, NAMES, OFTEN_ELSEWHERE
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
 
-SELECTOR_EMPTY = declare(
-    "selector-matches-nothing",
-    "A selector that matches no pod: the object does nothing",
-    Severity.BREAKS,
-    "lws §1, observability §5",
-)
 UNRESOLVED = declare(
     "reference-unresolved",
     "A name that leads to no object",
@@ -68,10 +56,8 @@ _NO_SCALE: Final = frozenset(
     {"ConfigMap", "CronJob", "DaemonSet", "Job", "Pod", "PodGroup", "Secret", "Service"}
 )
 """Core kinds and gangs, none of which has replicas behind a scale subresource."""
-_MEANT_ELSEWHERE: Final = frozenset({"InferencePool"})
-"""Kinds that are installed beside their picker, apart from the pods that they select."""
-_WHOLE: Final = frozenset({"PodDisruptionBudget", "NetworkPolicy"})
-"""Kinds whose selectors mean every pod of a set; the others mean those that serve."""
+_NEAR: Final = 0.75
+"""How much of two names is the same where one is a slip of the other."""
 _LOOKED_AT, _HEAD = 100, 4
 """How many candidates for a near miss are compared, and how many first letters they share."""
 
@@ -83,40 +69,6 @@ def _made(documents: Documents) -> dict[tuple[str, str], list[str]]:
     for document in documents.all:
         found[document.kind, document.key.namespace].append(document.key.name)
     return dict(found)
-
-
-_NO_PODS: Final = frozenset(
-    {
-        "HorizontalPodAutoscaler",
-        "PodDisruptionBudget",
-        "PodGroup",
-        "PodMonitor",
-        "PrometheusRule",
-        "Service",
-        "ServiceAccount",
-    }
-)
-"""Kinds that make no pods: nobody has to look."""
-
-
-@joined
-def _other_pods(documents: Documents) -> frozenset[str]:
-    """Namespaces with pods of a kind that we cannot read: a selector may be meant for them."""
-    return frozenset(
-        document.key.namespace
-        for document in documents.all
-        if document.kind not in _NO_PODS
-        and form_of(document.kind) is None
-        and _holds_pods(document.manifest)
-    )
-
-
-def _holds_pods(node: Node) -> bool:
-    if isinstance(node, Mapping):
-        return "containers" in node or any(_holds_pods(value) for value in node.values())
-    if isinstance(node, Sequence) and not isinstance(node, str):
-        return any(_holds_pods(value) for value in node)
-    return False
 
 
 def missing(documents: Documents, context: Context, key: Key) -> bool:
@@ -162,106 +114,14 @@ def lost(documents: Documents, key: Key, path: Path) -> Fault:
     )
 
 
-# ── selectors ────────────────────────────────────────────────────────────────────────────────────
+def _meant(documents: Documents, key: Key) -> bool:
+    """Whether a workload that is named surely is one of those here: another may stand elsewhere."""
+    names = set(_made(documents).get((key.kind, key.namespace), []))
+    if form_of(key.kind) is None or key.name in names or len(names) == 1:
+        return True
+    from difflib import get_close_matches
 
-
-def selector_of(document: Document) -> tuple[Path, dict[str, str]] | None:
-    """Where the selector of a document stands and its labels; `None` where it has none or expressions decide."""
-    spec = mapping(document.manifest, "spec")
-    if document.kind == "Service":
-        labels = labels_of(dig(spec, "selector"))
-        return (("spec", "selector"), labels) if labels else None
-    field = "podSelector" if document.kind == "NetworkPolicy" else "selector"
-    labels_ = match_labels(dig(spec, field))
-    if not labels_ and document.kind == "InferencePool" and not mapping(spec, field, "matchLabels"):
-        labels = labels_of(dig(spec, field))  # Before v1 the labels stood there without a word.
-        return (("spec", field), labels) if labels else None
-    return (("spec", field, "matchLabels"), labels_) if labels_ else None
-
-
-def _namespaces(document: Document, documents: Documents) -> list[str] | None:
-    """Where a selector looks; `None` for everywhere."""
-    selector = mapping(document.manifest, "spec", "namespaceSelector")
-    if dig(selector, "any") is True:
-        return None
-    names = [name for name in sequence(selector, "matchNames") if isinstance(name, str)]
-    return names or [document.key.namespace]
-
-
-@rule(
-    SELECTOR_EMPTY,
-    kinds=("Service", "PodDisruptionBudget", "NetworkPolicy", "PodMonitor", "InferencePool"),
-)
-def selector_matches_nothing(
-    subject: Document, documents: Documents, context: Context
-) -> Iterator[Fault]:
-    """A selector matches the pods that some set of the documents will have."""
-    if subject.kind == "PodDisruptionBudget" and dig(subject.manifest, "spec", "selector") is None:
-        yield Fault(
-            path=("spec", "selector"),
-            what="there is no selector, which matches no pod",
-            fix="select the pods of the set that the budget is for",
-        )
-    found = selector_of(subject)
-    spaces = _namespaces(subject, documents)
-    if found is None or spaces is None:
-        return
-    path, labels = found
-    if any(space in _other_pods(documents) for space in spaces):
-        return
-    if any(documents.pods(space, labels) for space in spaces):
-        return
-    pods = [pod for space in spaces for pod in documents.pods(space, {})]
-    if not pods and not context.complete:
-        return
-    # What it is for often stands in another file; here only where half of it fits.
-    half = any(labels.items() & pod.labels.items() for pod in pods)
-    if subject.kind in _MEANT_ELSEWHERE and not context.complete and not half:
-        return
-    near = max(
-        _candidates(documents, spaces, labels, pods),
-        key=lambda pod: sum(pod.labels.get(key) == labels[key] for key in labels),
-        default=None,
-    )
-    shown = ", ".join(f"{key}={value}" for key, value in labels.items())
-    use = ""
-    if near is not None:
-        use = _difference(labels, near.labels) or _proper(documents, subject, near)
-    yield Fault(
-        path=path,
-        what=f"no pod carries {shown}",
-        fix=use or "select labels that the pod templates carry",
-        seen={"selector": shown},
-    )
-
-
-def _candidates(
-    documents: Documents, spaces: Sequence[str], labels: Mapping[str, str], pods: Sequence[PodView]
-) -> Sequence[PodView]:
-    """The pods that a selector was probably meant for: those that carry one of its labels."""
-    for key, value in labels.items():
-        for space in spaces:
-            if sharing := documents.pods(space, {key: value}):
-                return sharing[:_LOOKED_AT]
-    return pods[:_LOOKED_AT]
-
-
-def _difference(labels: Mapping[str, str], has: Mapping[str, str]) -> str:
-    wrong = [key for key, value in labels.items() if has.get(key) != value]
-    for key in wrong:
-        if key in has:
-            return f"write {key}: {has[key]}, as on the pods, instead of {labels[key]}"
-    return ""
-
-
-def _proper(documents: Documents, subject: Document, pod: PodView) -> str:
-    """The labels that select the pods meant, on the set that stands nearest."""
-    group = next(iter(groups_behind(documents, [pod])), None)
-    if group is None:
-        return ""
-    selectors = group.selectors
-    wanted = selectors.pods if subject.kind in _WHOLE else selectors.leaders
-    return "select " + ", ".join(f'{key}: "{value}"' for key, value in wanted.items())
+    return bool(get_close_matches(key.name, sorted(names)[:_LOOKED_AT], n=1, cutoff=_NEAR))
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────────
@@ -275,7 +135,7 @@ def reference_unresolved(
     if subject.kind in OFTEN_ELSEWHERE and not context.complete:
         return
     for path, key in NAMES[subject.kind](subject):
-        if missing(documents, context, key):
+        if missing(documents, context, key) and (context.complete or _meant(documents, key)):
             yield lost(documents, key, path)
 
 

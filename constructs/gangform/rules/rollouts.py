@@ -210,13 +210,17 @@ def _sets(documents: Documents) -> dict[tuple[str, str], GroupView]:
     }
 
 
+_INDEX: Final = re.compile("0|[1-9][0-9]{0,8}")
+"""The index of a group, as the controller writes it."""
+
+
 @rule(COLLIDE, kinds=SETS)
 @over_groups
 def set_names_collide(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """No set is called like a group of another set of its namespace."""
     stem, _, index = group.name.rpartition("-")
     other = _sets(documents).get((group.namespace, stem))
-    if other is None or group.added or not index.isdecimal() or str(int(index)) != index:
+    if other is None or group.added or not _INDEX.fullmatch(index):
         return
     most = most_groups(documents, other)
     if int(index) < most + rollout(other, most)[0]:

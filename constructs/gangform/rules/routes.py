@@ -12,8 +12,9 @@ from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import groups_behind, is_set
 from gangform.rules.names import ingress_backends
 from gangform.rules.ports import opened_ports
-from gangform.rules.references import lost, missing, selector_of
+from gangform.rules.references import lost, missing
 from gangform.rules.rule import Context, Fault, joined, rule
+from gangform.rules.selectors import selector_of
 
 PORT = declare(
     "route-port-unknown",
@@ -127,8 +128,9 @@ def pool_port_unserved(
     if number is not None and opened.lacks(number):
         yield Fault(
             path=path,
-            what=f"no selected pod opens port {number}; they open {', '.join(map(str, known))}",
-            fix=f"write {known[0]}",
+            what=f"no selected pod opens port {number}; they open "
+            + (", ".join(map(str, known)) or "none"),
+            fix=f"write {known[0]}" if known else "select the pods that serve",
             seen={"port": str(number)},
         )
 

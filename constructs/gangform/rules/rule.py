@@ -12,7 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 from gangform.apis.versions import Release, Versions
 from gangform.apis.views import FORMS, Documents
-from gangform.documents.document import Document, Key
+from gangform.documents.document import Document, Key, dig
+from gangform.documents.placeholders import placeholder
 from gangform.findings import Code, DocumentPath, Finding, Path, ordered
 from gangform.units import Seconds
 
@@ -77,6 +78,8 @@ class Rule(NamedTuple):
     needs: frozenset[str]
     """Names of fields of the context."""
     check: Check
+    blanks: bool = False
+    """Whether it judges texts that are still to be filled in; about those every other rule is silent."""
 
     def applies(self, context: Context) -> bool:
         """Whether the context says what the rule needs."""
@@ -94,19 +97,27 @@ class Rule(NamedTuple):
         at = DocumentPath(key.kind, key.namespace, key.name, fault.path)
         return Finding(code=self.code, at=at, what=fault.what, fix=fault.fix, seen=fault.seen)
 
+    def keeps(self, subject: Document, fault: Fault) -> bool:
+        """Whether a fault is one of this rule: what is only a placeholder is another rule's matter."""
+        if self.blanks:
+            return True
+        value = dig((fault.on or subject).manifest, *fault.path)
+        return not isinstance(value, str) or placeholder(fault.path, value) is None
+
     def found(
         self, subject: Document, documents: Documents, context: Context
     ) -> Iterator[tuple[Document, Finding]]:
         """What is wrong with one document, each with the document that it stands in."""
         for fault in self.check(subject, documents, context):
-            yield fault.on or subject, self.finding(subject, fault)
+            if self.keeps(subject, fault):
+                yield fault.on or subject, self.finding(subject, fault)
 
     def __call__(
         self, subject: Document, documents: Documents, context: Context
     ) -> Iterator[Finding]:
         """What is wrong with one document."""
-        for fault in self.check(subject, documents, context):
-            yield self.finding(subject, fault)
+        for _, finding in self.found(subject, documents, context):
+            yield finding
 
 
 RULES: dict[str, Rule] = {}
@@ -114,8 +125,10 @@ RULES: dict[str, Rule] = {}
 
 MODULES: Final = (
     "metadata",
+    "placeholders",
     "fields",
     "references",
+    "selectors",
     "pods",
     "probes",
     "endpoints",
@@ -129,12 +142,14 @@ MODULES: Final = (
     "fabric",
     "roles",
     "traffic",
+    "service_ports",
     "routes",
     "network",
     "disruption",
     "budgets",
     "allowances",
     "scaling",
+    "waking",
     "admission",
     "queues",
     "sharing",
@@ -144,6 +159,7 @@ MODULES: Final = (
     "engine",
     "command_lines",
     "variables",
+    "repetitions",
     "releases",
     "interconnect",
     "agreement",
@@ -158,7 +174,12 @@ MODULES: Final = (
 
 
 def rule(
-    code: Code, *, kinds: Iterable[str], scope: Scope = "document", needs: Iterable[str] = ()
+    code: Code,
+    *,
+    kinds: Iterable[str],
+    scope: Scope = "document",
+    needs: Iterable[str] = (),
+    blanks: bool = False,
 ) -> Callable[[Check], Rule]:
     """Register a generator function as a rule.
 
@@ -172,7 +193,7 @@ def rule(
         wanted = frozenset(needs)
         if unknown := sorted(wanted - set(Context._fields)):
             raise ValueError(f"the context has no {', '.join(unknown)}")
-        made = Rule(code=code, kinds=tuple(kinds), scope=scope, needs=wanted, check=check)
+        made = Rule(code, tuple(kinds), scope, wanted, check, blanks)
         RULES[code.id] = made
         return made
 
@@ -206,5 +227,6 @@ def judge(documents: Documents, context: Context) -> list[Finding]:
         if each.applies(context):
             for document in each.subjects(documents):
                 for fault in each.check(document, documents, context):
-                    found.append(each.finding(document, fault))
+                    if each.keeps(document, fault):
+                        found.append(each.finding(document, fault))
     return list(ordered(found))

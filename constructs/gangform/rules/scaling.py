@@ -69,6 +69,12 @@ BOUNDS = declare(
     "lab E5",
 )
 
+MISNAMED = declare(
+    "scale-bounds-misnamed",
+    "Bounds of an autoscaler in the words of another kind: they are dropped, and its defaults count",
+    Severity.DEGRADES,
+    "observability §3.5; KEDA: ScaledObject spec",
+)
 AMBIGUOUS = declare(
     "scale-target-twice",
     "Two autoscalers scale one set: each sets back what the other wrote, or both stop",
@@ -91,6 +97,7 @@ VERTICAL = declare(
 _ADVISES: Final = ("Off", "Initial")
 _HPA: Final = "HorizontalPodAutoscaler"
 _KEDA: Final = "ScaledObject"
+_DEFAULTS: Final = {"minReplicaCount": 0, "maxReplicaCount": 100}
 _IDLE: Final = frozenset({"cpu", "memory"})
 
 
@@ -190,10 +197,11 @@ def scale_steps_of_keda_unlimited(
 def replicas_owned_by_autoscaler(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A set that an autoscaler scales leaves its replicas out."""
+    """A set of groups, or of pods with GPUs, that an autoscaler scales leaves its replicas out."""
     for group in groups_of(documents, subject):
         scaler = scaler_for(documents, group)
-        if scaler is not None and group.replicas is not None:
+        counts = (is_set(group) and group.size > 1) or gpus(documents, group.leader)
+        if scaler is not None and group.replicas is not None and counts:
             yield Fault(
                 path=(*group.at, "replicas"),
                 what=f"replicas {group.replicas} is written, and {scaler.document.kind} "
@@ -253,7 +261,13 @@ def scale_bounds_refused(
             what="minReplicas 0 needs an Object or External metric, and the gate HPAScaleToZero",
             fix="write minReplicas: 1, or scale to zero with KEDA",
         )
-    if most is None or most < max(1, 1 if least is None else least):
+    if "maxReplicas" not in spec:
+        yield Fault(
+            path=("spec", "maxReplicas"),
+            what="there is no maxReplicas, which the API needs",
+            fix=f"write maxReplicas: {max(2, (least or 1) + 1)}",
+        )
+    elif most is not None and most < max(1, 1 if least is None else least):
         yield Fault(
             path=("spec", "maxReplicas"),
             what=f"maxReplicas {most} is below minReplicas {1 if least is None else least}",
@@ -277,6 +291,21 @@ def _keda_bounds(subject: Document) -> Iterator[Fault]:
             what=f"idleReplicaCount {idle} is not below minReplicaCount {scaler.least}",
             fix="write idleReplicaCount: 0, with minReplicaCount 1 or more",
         )
+
+
+@rule(MISNAMED, kinds=(_KEDA,))
+def scale_bounds_misnamed(
+    subject: Document, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """KEDA's bounds are counts of replicas."""
+    spec = mapping(subject.manifest, "spec")
+    for wrong, right in (("minReplicas", "minReplicaCount"), ("maxReplicas", "maxReplicaCount")):
+        if wrong in spec and right not in spec and sequence(spec, "triggers"):
+            yield Fault(
+                path=("spec", wrong),
+                what=f"a {_KEDA} has no {wrong}, so that {right} is {_DEFAULTS[right]}",
+                fix=f"write {right}: {dig(spec, wrong)}",
+            )
 
 
 @rule(AMBIGUOUS, kinds=(_HPA, _KEDA))

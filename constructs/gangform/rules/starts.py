@@ -12,6 +12,8 @@ from gangform.rules.rule import Context
 
 LONGEST: Final = 2700
 """Seconds that an engine may take where nothing says how long (`design §4 Readiness`: 45 minutes)."""
+LEAST: Final = 60
+"""Seconds that any start takes: imports, compilation and graphs, whatever the model."""
 _PER_GPU: Final = 150
 """Seconds to fill half of a GPU of 80 GB at 0.27 GB/s."""
 _BESIDE: Final = 60
@@ -50,7 +52,7 @@ def assumed(run: Run, gpus: int) -> int:
 
 
 def at_least(run: Run, pod: PodView, context: Context) -> tuple[int, str]:
-    """Seconds that a start surely takes, and how that is known; 0 where nothing says it."""
+    """Seconds that a start surely takes, and how that is known."""
     seconds = known(pod, context)
     if seconds is not None:
         return seconds, f"a start takes {seconds} s"
@@ -61,4 +63,7 @@ def at_least(run: Run, pod: PodView, context: Context) -> tuple[int, str]:
         return default, (
             f"{variable} was raised to {raised} s, which matters to starts of more than {default} s only"
         )
-    return 0, ""
+    size = billions(run.reading.model) if run.reading is not None else None
+    if size is not None and size < 1:
+        return 0, ""
+    return LEAST, f"no engine on GPUs is loaded before {LEAST} s"

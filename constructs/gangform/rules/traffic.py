@@ -1,4 +1,4 @@
-"""Services: they reach every leader and no worker, under a name of their own, on a port that somebody opens."""
+"""Services: they reach every leader and no worker, under a name of their own."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Final
 
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import CORE
-from gangform.apis.structure import unrendered
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, Key, Node, dig, sequence, text, whole
+from gangform.documents.document import Document, Key, dig, sequence, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
     SETS,
@@ -28,9 +27,8 @@ from gangform.rules.joins import (
     surely,
     templates,
 )
-from gangform.rules.ports import opened_ports
-from gangform.rules.references import selector_of
 from gangform.rules.rule import Context, Fault, joined, rule
+from gangform.rules.selectors import selector_of
 
 WORKERS = declare(
     "service-selects-workers",
@@ -55,12 +53,6 @@ COLLIDES = declare(
     "A Service has the name of the headless one that the controller makes for the group's addresses",
     Severity.BREAKS,
     "lws §1; observability §6",
-)
-UNSERVED = declare(
-    "service-port-unserved",
-    "A Service sends to a port that no selected pod opens",
-    Severity.BREAKS,
-    "observability §6",
 )
 UNREADY = declare(
     "service-publishes-unready",
@@ -88,10 +80,6 @@ SHADOWS = declare(
 )
 
 _SHARED: Final = "Shared"
-_DIGITS: Final = 10
-"""A longer number is none that means anything here."""
-
-
 _TRAFFIC: Final = ("Service", "InferencePool")
 """Kinds that send requests to the pods that they select."""
 
@@ -208,44 +196,6 @@ def service_name_collides(
                 fix=f"rename this Service: {group.name}-leader",
                 on=service,
             )
-
-
-@rule(UNSERVED, kinds=("Service",))
-def service_port_unserved(
-    subject: Document, documents: Documents, context: Context
-) -> Iterator[Fault]:
-    """Each port of a Service leads to one that a selected pod opens, as far as that is certain."""
-    pods = _selected(subject, documents)
-    if not pods or owned(subject) or _headless(subject):
-        return
-    opened = opened_ports(documents, pods)
-    targets = [_target(port) for port in sequence(subject.manifest, "spec", "ports")]
-    serves = any(number in opened.served for _, number in targets)
-    for index, (name, number) in enumerate(targets):
-        path: Path = ("spec", "ports", index)
-        # Another port beside the one that serves may be that of a side channel, which nobody has to declare.
-        missing = name not in opened.names if name else not serves and opened.lacks(number)
-        missing = missing and not unrendered(name)
-        if missing:
-            known = sorted(opened.numbers)
-            written = dig(subject.manifest, *path, "targetPort") is not None
-            yield Fault(
-                path=(*path, "targetPort") if written else path,
-                what=f"no selected pod opens port {name or number}; they open "
-                + (", ".join(map(str, known)) or "none"),
-                fix=f"write targetPort: {known[0]}" if known else "declare the port in the pods",
-                seen={"port": name or str(number)},
-            )
-
-
-def _target(port: Node) -> tuple[str, int]:
-    """The name or else the number that a port of a Service leads to."""
-    name = text(port, "targetPort")
-    if name.isdecimal() and len(name) < _DIGITS:
-        return "", int(name)
-    if dig(port, "targetPort") is None:
-        return "", whole(port, "port") or 0
-    return name, whole(port, "targetPort") or 0
 
 
 @rule(UNREADY, kinds=("Service",))

@@ -12,7 +12,7 @@ from gangform.apis.forms import PodView
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Manifest, sequence, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import over_templates, runs
+from gangform.rules.joins import Run, over_templates, runs
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 SHELL = declare(
@@ -23,8 +23,14 @@ SHELL = declare(
 )
 VALUE = declare(
     "shell-variable-in-value",
-    "A shell variable in the value of a variable: nothing fills it in",
+    "A shell variable in the value of a variable: nothing fills it in, and a path loses what the image has on it",
     Severity.DEGRADES,
+    "Kubernetes: only $(NAME) is expanded in env values",
+)
+PART = declare(
+    "shell-variable-in-text",
+    "A shell variable inside the value of a variable: it stays as it is written, unless a shell reads it later",
+    Severity.STYLE,
     "Kubernetes: only $(NAME) is expanded in env values",
 )
 UNDEFINED = declare(
@@ -36,6 +42,14 @@ UNDEFINED = declare(
 
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"})
 _SHELL_VARIABLE: Final = re.compile(r"(?<![\\$])\$(?:\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)")
+_WHOLE: Final = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?-[^{}]*)?\}|([A-Za-z_]\w*))")
+_INSIDE: Final = re.compile(
+    r"(?<![\\$])\$(?:\{([A-Z_][A-Z0-9_]*)(?::?-[^{}]*)?\}|([A-Z_]{2}[A-Z0-9_]*))"
+)
+_PATHS: Final = re.compile(r"(?:^|_)(?:PATH|PATHS|[A-Z]+PATH)$")
+_CALLED: Final = re.compile(r"(?<!\$)(?:\$\$)*\$\(([A-Z][A-Z0-9_]+)\)")
+"""In a script: commands are not called in capitals."""
+_REMARK: Final = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _REFERENCE: Final = re.compile(r"(?<!\$)(?:\$\$)*\$\(([A-Za-z_][\w.-]*)\)")
 _FROM_OUTSIDE: Final = re.compile(
     r"^(KUBERNETES_.*|TPU_.*|.*_SERVICE_(HOST|PORT)(_.*)?|.*_PORT(_.*)?)$"
@@ -80,16 +94,44 @@ def shell_variable_in_value(
     pod: PodView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Values of variables hold no shell variables."""
+    for run, index, name, value in _values(pod):
+        whole = _WHOLE.fullmatch(value)
+        inside = _INSIDE.search(value) if _PATHS.search(name) else None
+        if whole is not None:
+            asked = whole[1] or whole[2]
+            fix = f"take it from a Secret or ConfigMap, or write $({asked})"
+        elif inside is not None:
+            fix = f"write the whole {name}, or extend it in a shell before the program starts"
+        else:
+            continue
+        yield Fault(
+            path=(*run.path, "env", index, "value"), what=f"{name} is the text `{value}`", fix=fix
+        )
+
+
+@rule(PART, kinds=WORKLOADS)
+@over_templates
+def shell_variable_in_text(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """Values of variables ask for others the way the kubelet reads it."""
+    for run, index, name, value in _values(pod):
+        found = _INSIDE.search(value)
+        if found is None or _PATHS.search(name) or _WHOLE.fullmatch(value):
+            continue
+        asked = found[1] or found[2]
+        yield Fault(
+            path=(*run.path, "env", index, "value"),
+            what=f"{name} has `{found[0]}` in it as text",
+            fix=f"write $({asked}), with {asked} before it among the variables",
+        )
+
+
+def _values(pod: PodView) -> Iterator[tuple[Run, int, str, str]]:
+    """Variables of containers whose values are one line: others are scripts or files."""
     for run in runs(pod):
         for index, variable in enumerate(sequence(run.container, "env")):
             value = text(variable, "value")
-            if found := _SHELL_VARIABLE.fullmatch(value):
-                name = found[0].strip("${}")
-                yield Fault(
-                    path=(*run.path, "env", index, "value"),
-                    what=f"{text(variable, 'name')} is the text `{value}`",
-                    fix=f"take it from a Secret or ConfigMap, or write $({name})",
-                )
+            if "$" in value and "\n" not in value:
+                yield run, index, text(variable, "name"), value
 
 
 @rule(UNDEFINED, kinds=WORKLOADS)
@@ -108,21 +150,22 @@ def variable_undefined(pod: PodView, documents: Documents, context: Context) -> 
                 if name not in names and not _FROM_OUTSIDE.match(name):
                     yield _undefined((*run.path, "env", index, "value"), name, names)
             names.add(text(variable, "name"))
-        if _in_shell(run.container):
-            continue
+        shell = _in_shell(run.container)
         for path, word in _texts(run.container):
-            for name in _REFERENCE.findall(word):
+            asked = _CALLED.findall(_REMARK.sub("", word)) if shell else _REFERENCE.findall(word)
+            for name in dict.fromkeys(asked):
                 if name not in names and not _FROM_OUTSIDE.match(name):
-                    yield _undefined((*run.path, *path), name, names)
+                    yield _undefined((*run.path, *path), name, names, called=shell)
 
 
-def _undefined(path: Path, name: str, names: set[str]) -> Fault:
+def _undefined(path: Path, name: str, names: set[str], *, called: bool = False) -> Fault:
     from difflib import get_close_matches
 
     close = get_close_matches(name, sorted(names), n=1, cutoff=0.6)
     return Fault(
         path=path,
-        what=f"no variable {name} is defined before it, so that `$({name})` stays as it is",
+        what=f"no variable {name} is defined before it, so that `$({name})` "
+        + ("is a command to the shell" if called else "stays as it is"),
         fix=f"write $({close[0]})" if close else f"add {name} to the container's env, before it",
         seen={"variable": name},
     )

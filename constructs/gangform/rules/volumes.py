@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from gangform.apis.forms import PodView
 from gangform.apis.keys import GPU
+from gangform.apis.pods import amount_of
 from gangform.apis.views import Documents
-from gangform.documents.document import Manifest, dig, mapping, sequence, text
+from gangform.documents.document import Document, Manifest, dig, mapping, sequence, text
 from gangform.findings import Severity, declare
-from gangform.rules.joins import gpus, over_templates, resources_of, runs
+from gangform.rules.joins import gpus, groups_of, over_templates, resources_of, runs, templates
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 ON_DISK = declare(
@@ -24,6 +26,13 @@ UNBOUNDED = declare(
     "A GPU container fills a volume in memory and has no memory limit: the node may run out instead of the pod",
     Severity.STYLE,
     "observability §6; Kubernetes: emptyDir in memory counts towards the container's limit",
+)
+
+BEYOND = declare(
+    "memory-volume-beyond-limit",
+    "A volume in memory may grow to all that its container may take, and what is in it counts as the container's",
+    Severity.STYLE,
+    "Kubernetes: emptyDir in memory counts towards the container's limit",
 )
 
 _SHM: Final = "/dev/shm"
@@ -63,11 +72,15 @@ def shared_memory_on_disk(pod: PodView, documents: Documents, context: Context) 
 
 
 @rule(UNBOUNDED, kinds=WORKLOADS)
-@over_templates
 def memory_volume_without_limit(
-    pod: PodView, documents: Documents, context: Context
+    subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A container that fills memory has a limit of it."""
+    """A container that fills memory has a limit of it; said once of an object."""
+    pods = (pod for group in groups_of(documents, subject) for pod in templates(group))
+    yield from islice((fault for pod in pods for fault in _unbounded(pod)), 1)
+
+
+def _unbounded(pod: PodView) -> Iterator[Fault]:
     volumes = _volumes(pod)
     for run in runs(pod):
         if GPU not in resources_of(run.container) or dig(pod.spec, "resources") is not None:
@@ -85,3 +98,26 @@ def memory_volume_without_limit(
                     fix="write a memory limit equal to the request, with the volume counted in",
                 )
                 break
+
+
+@rule(BEYOND, kinds=WORKLOADS)
+@over_templates
+def memory_volume_beyond_limit(
+    pod: PodView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """What a GPU container shares in memory leaves room for itself."""
+    volumes = _volumes(pod)
+    for run in runs(pod):
+        limit = amount_of(mapping(run.container, "resources", "limits").get("memory"))
+        if run.init or limit is None or GPU not in resources_of(run.container):
+            continue
+        for mount in sequence(run.container, "volumeMounts"):
+            index, volume = volumes.get(text(mount, "name"), (-1, {}))
+            size = amount_of(dig(volume, "sizeLimit"))
+            if text(volume, "medium") == _MEMORY and size is not None and size >= limit:
+                yield Fault(
+                    path=(*pod.path, "spec", "volumes", index, "emptyDir", "sizeLimit"),
+                    what=f"`{text(mount, 'name')}` may take {dig(volume, 'sizeLimit')}, and all of "
+                    f"`{text(run.container, 'name')}` {mapping(run.container, 'resources', 'limits')['memory']}",
+                    fix="write a sizeLimit that leaves the engine its memory, such as 32Gi, or raise the limit",
+                )
