@@ -324,9 +324,7 @@ class Serving(Model):
     context: Count
     """Longest context to serve, in tokens."""
     admission: Admission
-    parallelism: Parallelism | Literal["auto"] = Field(
-        default_factory=cache(Parallelism.model_construct)
-    )
+    parallelism: Parallelism | Literal["auto"] = Field(default_factory=Parallelism.model_construct)
     concurrency: Count | None = None
     """Requests at full context that one group should hold; `None`: reported, not demanded."""
     clusters: tuple[Name, ...] | None = Field(default=None, strict=False)
