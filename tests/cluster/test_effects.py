@@ -15,7 +15,7 @@ from tests.cluster.evidence import Saw
 from tests.cluster.test_paced_effects import KINDS, PACED
 
 from gangform.apis.effects import Effect, Outcome
-from gangform.apis.kueue_effects import WHILE_MANAGED
+from gangform.apis.kueue_effects import BY_WEBHOOK, WHILE_MANAGED
 
 LATER = ("what no revision knows", "placement", "slices")
 """Fields of later releases: the server knows none of them."""
@@ -47,7 +47,7 @@ def here(case: Case, rows: Sequence[Effect]) -> bool:
         and not case.queued
         and case.name not in (*LATER, *PACED)
         and sampled(case.name)
-        and not any(row.by == WHILE_MANAGED for row in rows)
+        and not any(row.by in (BY_WEBHOOK, WHILE_MANAGED) for row in rows)
     )
 
 

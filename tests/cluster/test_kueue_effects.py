@@ -27,13 +27,13 @@ from tests.cluster.servings import is_ready
 
 from gangform.apis.effects import Effect, Outcome
 from gangform.apis.keys import HOSTNAME
-from gangform.apis.kueue_effects import WHILE_MANAGED
+from gangform.apis.kueue_effects import BY_WEBHOOK, WHILE_MANAGED
 
 KINDS = ("LeaderWorkerSet", "Deployment")
 
 
 def here(case: Case, rows: Sequence[Effect]) -> bool:
-    managed = case.queued or any(row.by == WHILE_MANAGED for row in rows)
+    managed = case.queued or any(row.by in (BY_WEBHOOK, WHILE_MANAGED) for row in rows)
     return case.kind in KINDS and managed and rows[0].outcome is not Outcome.RECREATES
 
 

@@ -25,6 +25,7 @@ def managed(situation: Situation) -> bool:
 
 MANAGED = Condition("Kueue manages it", managed)
 WHILE_MANAGED = "while Kueue manages it"
+BY_WEBHOOK = "by the webhook of Kueue"
 """Without Kueue the same change would pass."""
 
 
@@ -45,7 +46,7 @@ def queue_labels(what: str) -> Iterator[Effect]:
         Evidence.LAB,
         "kueue §2.4; kubernetes-sigs/kueue#4967; seen at 0.17.0",
         says=f"{what} gets its queue when it is made",
-        by="by the webhook of Kueue",
+        by=BY_WEBHOOK,
         ways=("added",),
     )
     yield Effect(

@@ -163,7 +163,7 @@ _ROWS = [
     Effect(
         ("metadata", "annotations", volcano.QUEUE_NAME),
         Outcome.NONE,
-        Evidence.CODE,
+        Evidence.LAB,
         "lws §5: a PodGroup is made once, and never updated",
         says="a group goes to the new queue at its next start",
     ),
