@@ -239,3 +239,17 @@ def test_a_file_of_facts_has_a_schema(run: Run) -> None:
     assert {"versions", "exists", "domains", "lwsSchedulerProvider", "coldStart"} < set(
         schema["properties"]
     )
+
+
+def test_a_closed_standard_input_is_missed_only_where_it_is_read(
+    run: Run, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert run("lint", file)[0] == 1
+    status, _, err = run("lint", "-")
+    assert status == 2 and "standard input is closed" in err
+
+
+def test_facts_that_are_not_there_are_asked_for_wrongly(run: Run, file: str) -> None:
+    status, _, err = run("lint", file, "--given", "nofile")
+    assert status == 2 and "there is no file nofile" in err

@@ -32,7 +32,7 @@ def lint(arguments: Namespace) -> int:
     only, never = _codes(arguments.select, "--select"), _codes(arguments.ignore, "--ignore")
     try:
         given = beside(arguments.given, _versions(arguments.versions))
-        found = find(arguments.sources, sys.stdin.buffer.read)
+        found = find(arguments.sources, _stdin)
     except Missing as error:
         raise UsageError(str(error)) from None
     report = judge(found, given)
@@ -49,6 +49,12 @@ def lint(arguments: Namespace) -> int:
         _fault(failure, debug=getattr(arguments, "debug", False))
     tell(_summary(findings, report))
     return 1 if any(each.finding.breaks for each in findings) else 0
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        raise UsageError("the standard input is closed, and `-` reads it")
+    return sys.stdin.buffer.read()
 
 
 # ── what was asked ───────────────────────────────────────────────────────────────────────────────

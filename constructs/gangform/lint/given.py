@@ -20,7 +20,7 @@ from gangform.findings import InputError
 from gangform.inputs.files import read_file
 from gangform.inputs.given import CLUSTER, Given, Running, read_given
 from gangform.lint.objects import Object, read
-from gangform.lint.sources import Text
+from gangform.lint.sources import Missing, Text
 from gangform.rules.rule import Context
 from gangform.units import Seconds
 
@@ -45,11 +45,14 @@ def beside(files: Sequence[str], versions: Running) -> Beside:
     Raises:
         LoadError: With everything that is wrong in a file of facts.
         InputError: A file is not well-formed.
+        Missing: There is no such file.
         OSError: A file cannot be read.
     """
     objects: list[Object] = []
     facts: list[Given] = []
     for file in files:
+        if not Path(file).exists():
+            raise Missing(f"there is no file {file}")
         content = read(Text(file, Path(file).read_bytes(), (), True))
         if not content.objects and _OBJECTS not in content.text.content:
             facts.append(read_given(read_file(Path(file))))

@@ -145,7 +145,7 @@ def peak(replicas: int, surge: int, unavailable: int, *, sets: bool = True) -> i
 
 @formula("max(0, R - u)", source="lws §3; lab E2")
 def floor(replicas: int, unavailable: int) -> int:
-    """Groups that keep serving."""
+    """Groups that keep serving; by our model of the controller one less where s > u > 3, which no lab tried."""
     return serving_groups(replicas, unavailable=unavailable)
 
 
