@@ -210,12 +210,6 @@ def test_facts_that_are_wrong_have_their_place(run: Run, folder: Path, file: str
     assert "  --> facts.yaml:2: exists[0]\n" in err
 
 
-def test_a_given_file_that_is_gone_is_the_machines_fault(run: Run, file: str) -> None:
-    status, _, err = run("lint", file, "--given", "gone.yaml")
-    assert status == 3
-    assert "gone.yaml" in err
-
-
 def test_a_rule_that_fails_takes_no_other_with_it(
     run: Run, file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

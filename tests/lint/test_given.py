@@ -13,6 +13,7 @@ from gangform.findings import InputError
 from gangform.inputs.given import Running, read_versions
 from gangform.lint.given import Beside, beside, context_of
 from gangform.lint.report import Report
+from gangform.lint.sources import Missing
 from gangform.units import Seconds
 
 Run = Callable[..., Report]
@@ -198,7 +199,7 @@ def test_versions_are_known_names_and_versions(versions: dict[str, str], said: s
 
 
 def test_a_missing_file_is_said_by_its_name(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="nowhere"):
+    with pytest.raises(Missing, match="nowhere"):
         read(str(tmp_path / "nowhere.yaml"))
 
 
