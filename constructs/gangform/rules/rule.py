@@ -158,6 +158,7 @@ MODULES: Final = (
     "later",
     "engine",
     "command_lines",
+    "ranks",
     "variables",
     "repetitions",
     "releases",
