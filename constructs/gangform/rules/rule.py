@@ -127,6 +127,7 @@ MODULES: Final = (
     "metadata",
     "placeholders",
     "fields",
+    "spelling",
     "references",
     "selectors",
     "pods",
