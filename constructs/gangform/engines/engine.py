@@ -223,6 +223,8 @@ class EngineReading(NamedTuple):
     """What of its command line it refuses, each with a cure."""
     floor: tuple[Release, str] | None = None
     """The first release that bears this command line, and why."""
+    together: Mapping[str, str] = {}
+    """Numbers that every rank of a group has to be told alike, as written, by flag; the engine's defaults filled in."""
     ray: bool = False
     """Whether its pod is a node of a Ray cluster: it may use the GPUs of other pods, and those have no ranks."""
     alone: bool = False

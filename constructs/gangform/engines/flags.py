@@ -78,3 +78,28 @@ def repeated(flags: Sequence[Given], names: Sequence[str]) -> tuple[tuple[str, s
         if len(set(values)) > 1:
             found.append((name, values[-2] if values[-2] != values[-1] else values[0], values[-1]))
     return tuple(found)
+
+
+def together(
+    words: Sequence[str], flags: Sequence[Given], defaults: Mapping[str, str]
+) -> Mapping[str, str]:
+    """The values of flags that every rank of a group has to have alike.
+
+    Args:
+        words: The arguments.
+        flags: The same as flags.
+        defaults: The flags by name, each with what counts where it is not written. Defaults are left out where a
+            variable may hold more flags.
+    """
+    values = {one.at + 1 for one in flags if one.flag in defaults and one.value is not None}
+    hidden = any(
+        word.startswith(("$", "`")) and index not in values for index, word in enumerate(words)
+    )
+    found = {}
+    for name, default in defaults.items():
+        one = last(flags, name)
+        if one is None and not hidden:
+            found[name] = default
+        elif one is not None and one.value is not None:
+            found[name] = one.value
+    return found

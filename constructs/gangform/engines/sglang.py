@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 from gangform.documents.document import Manifest
 from gangform.engines.engine import EngineReading, SideChannel
-from gangform.engines.flags import Given, given, is_number, last, number, repeated, value
+from gangform.engines.flags import Given, given, is_number, last, number, repeated, together, value
 from gangform.engines.shell import Command, engine_command, speaks_of, start
 from gangform.engines.side_channel import side_channel
 
@@ -42,6 +42,11 @@ _SIZES: Final = (
     "--pipeline-parallel-size",
     "--data-parallel-size",
 )
+_TOGETHER: Final = dict.fromkeys((*_SIZES, "--nnodes"), "1") | {
+    "--node-rank": "",
+    "--dist-init-addr": "",
+}
+"""With the flags that are each rank's own, so that a variable behind one is known for its value."""
 _INSIDE_TENSOR: Final = ("--enable-dp-attention", "--attn-dp-size")
 _MEETING: Final = 8
 """Ports from that of the meeting on that its processes may take."""
@@ -110,6 +115,7 @@ def _reading(container: Manifest, command: Command, first: int) -> EngineReading
         generating_paths=frozenset({"/health", "/health_generate"}),
         repeated=repeated(flags, (*_SIZES, "--nnodes", "--node-rank", "--port")),
         refused=tuple(_refused(flags, port)),
+        together=together(command.words[first:], flags, _TOGETHER),
         variables=command.variables,
     )
 

@@ -13,7 +13,7 @@ from typing import Final
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest, sequence, text
 from gangform.engines.engine import EngineReading, SideChannel
-from gangform.engines.flags import Given, is_number, last, number, repeated, value
+from gangform.engines.flags import Given, is_number, last, number, repeated, together, value
 from gangform.engines.ray import awaited, chooses_ray, spans_pods
 from gangform.engines.shell import Command, Start, engine_command, environment, speaks_of, start
 from gangform.engines.side_channel import side_channel
@@ -51,6 +51,12 @@ _DATA, _DATA_LOCAL, _FIRST = (
     "--data-parallel-start-rank",
 )
 _ONE_RANK: Final = ("--data-parallel-rank", "--data-parallel-external-lb")
+_TOGETHER: Final = dict.fromkeys((*_SIZES, "--nnodes"), "1") | {
+    "--master-port": "29501",
+    "--master-addr": "",
+    "--node-rank": "",
+}
+"""With the flags that are each rank's own, so that a variable behind one is known for its value."""
 _BY_POD: Final = (_DATA_LOCAL, _FIRST, *_ONE_RANK)
 """Flags of data ranks that each pod counts for itself (`engines §1.1, §1.3`)."""
 _BESIDE: Final = frozenset({5557, 8998, 9256, 29501, 29550, *range(5600, 5632)})
@@ -175,6 +181,7 @@ def _reading(
             *_ignored(flags, heard=headless_counts, several=written is not None),
         ),
         floor=_floor(written),
+        together=together(words, flags, _TOGETHER) if model else {},
         variables=command.variables,
     )
 
