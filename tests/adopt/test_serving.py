@@ -134,6 +134,21 @@ def test_sidecars_init_containers_and_pod_fields_are_taken_over(adopted: Adopt) 
     assert made.says("runtimeClassName: nvidia -> -")
 
 
+def test_labels_that_leader_and_workers_do_not_share_are_left_out_and_said(adopted: Adopt) -> None:
+    manifest = living()
+    templates = manifest["spec"]["leaderWorkerTemplate"]
+    templates["leaderTemplate"]["metadata"]["labels"]["role"] = "leader"
+    templates["workerTemplate"]["metadata"]["labels"]["role"] = "worker"
+    templates["workerTemplate"]["metadata"]["annotations"] = {"scrape": "true"}
+    made = adopted(manifest)
+    assert made.serving.pods.labels == {"team": "search"}
+    assert made.serving.pods.annotations == {}
+    at = "spec.leaderWorkerTemplate.leaderTemplate.metadata"
+    assert made.says(f"{at}.labels[role]: (leader: leader, workers: worker; pods.labels")
+    assert made.says(f'{at}.annotations[scrape]: (leader: none, workers: "true"; pods.annotations')
+    assert not adopted(living()).says("pods.labels are those of both")
+
+
 def test_words_that_are_not_certain_are_guessed_and_said(adopted: Adopt) -> None:
     manifest = living()
     container_of(manifest)["command"] = ["/opt/start.sh"]

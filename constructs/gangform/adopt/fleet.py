@@ -9,7 +9,7 @@ from gangform.admission.admission import backend, recognised
 from gangform.adopt import around, launch
 from gangform.adopt.derived import Difference, Made, differences, made_of, needed
 from gangform.adopt.hardware import Nodes, nodes
-from gangform.adopt.pods import Mounts, hidden, pods, weights
+from gangform.adopt.pods import Mounts, apart, hidden, pods, weights
 from gangform.adopt.subject import NOTHING, Subject, subjects
 from gangform.adopt.text import Adopted, fleet_text
 from gangform.apis.keys import HOSTNAME, SYNC_WAVE
@@ -99,7 +99,7 @@ def _adopted(
     mounts = Mounts(subject)
     source, from_volumes = weights(subject, mounts)
     asked = pods(subject, mounts)
-    unread += hidden(subject)
+    unread += [*hidden(subject), *apart(subject)]
     policies, from_set = around.policies(subject.group)
     admitted, from_admission = around.admission(subject, cluster.pools[pool].levels)
     budgets, of_budgets = around.disruption(subject)

@@ -8,6 +8,7 @@ from typing import Any, cast
 from gangform.adopt.subject import Subject, Unread
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text
 from gangform.documents.secrets import HIDDEN
+from gangform.inputs.spelling import flow
 from gangform.plan.pods import SHARED_MEMORY, is_reserved
 
 _HUB_TOKEN = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
@@ -132,8 +133,8 @@ def pods(subject: Subject, mounts: Mounts) -> dict[str, Any]:
         "tolerations": list(sequence(spec, "tolerations")),
         "nodeSelector": dict(mapping(spec, "nodeSelector")),
         "affinity": dict(mapping(spec, "affinity")),
-        "labels": _kept(subject.group.document.manifest, subject, "labels"),
-        "annotations": _kept(subject.group.document.manifest, subject, "annotations"),
+        "labels": _kept(subject, "labels"),
+        "annotations": _kept(subject, "annotations"),
         "env": [one for one in sequence(container, "env") if HIDDEN not in text(one, "value")],
         "volumes": list(mounts.volumes.values()),
         "volumeMounts": mounts.mounts,
@@ -166,11 +167,33 @@ def _resources(container: Manifest) -> dict[str, str]:
     return {key: str(asked[name]) for name, key in keys.items() if name in asked}
 
 
-def _kept(manifest: Manifest, subject: Subject, key: str) -> dict[str, str]:
-    """Labels or annotations of the template that are neither a controller's nor the plan's."""
-    written = mapping(manifest, *subject.group.leader.path, "metadata", key)
+def _kept(subject: Subject, key: str) -> dict[str, str]:
+    """Labels or annotations of both templates that are neither a controller's nor the plan's."""
+    sides = _written(subject, key)
     return {
         name: value
-        for name, value in written.items()
-        if isinstance(value, str) and not is_reserved(name)
+        for name, value in sides[0].items()
+        if isinstance(value, str)
+        and not is_reserved(name)
+        and all(side.get(name) == value for side in sides)
     }
+
+
+def apart(subject: Subject) -> Iterator[Unread]:
+    """Labels and annotations that leader and workers do not share: an input writes them on both."""
+    for key in ("labels", "annotations"):
+        sides = _written(subject, key)
+        for name in dict.fromkeys(name for side in sides for name in side):
+            values = [side.get(name) for side in sides]
+            if is_reserved(name) or all(one == values[0] for one in values):
+                continue
+            leader, worker = ("none" if one is None else flow(one) for one in values)
+            why = f"leader: {leader}, workers: {worker}; pods.{key} are those of both"
+            at = ".".join([*map(str, subject.group.leader.path), "metadata", key])
+            yield Unread(f"{at}[{name}]", "", why)
+
+
+def _written(subject: Subject, key: str) -> list[Manifest]:
+    """Labels or annotations as written in the templates of leader and workers."""
+    manifest = subject.group.document.manifest
+    return [mapping(manifest, *one.path, "metadata", key) for one in subject.group.pods]
