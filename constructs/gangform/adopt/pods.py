@@ -10,8 +10,13 @@ from gangform.documents.document import Manifest, Node, dig, mapping, sequence, 
 from gangform.documents.secrets import HIDDEN
 from gangform.inputs.spelling import flow
 from gangform.plan.pods import SHARED_MEMORY, is_reserved
+from gangform.plan.weights import CACHE
 
 _HUB_TOKEN = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+_HUB_HOME = "/root/.cache/huggingface"
+"""Where the hub's client keeps downloads, where no `HF_HOME` says otherwise."""
+_KEPT_CACHES = frozenset({"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"})
+"""Variables that win over `HF_HOME`."""
 
 
 class Mounts:
@@ -105,6 +110,31 @@ def _from_hub(
     if not reference:
         return {}, []
     return ({"source": "hub", **found} if found else {}), []
+
+
+def lost_downloads(subject: Subject, mounts: Mounts) -> Iterator[str]:
+    """What is to be said where the set keeps the hub's downloads on a volume: ours go to a folder of each pod."""
+    env = {text(one, "name"): text(one, "value") for one in sequence(subject.container, "env")}
+    words = [*sequence(subject.container, "args"), *sequence(subject.container, "command")]
+    if env.keys() & _KEPT_CACHES or any("--download-dir" in str(word) for word in words):
+        return  # Ours keeps these as they are.
+    hub = f"{env.get('HF_HOME') or _HUB_HOME}/hub"
+    mount = mounts.of(hub)
+    volume = mounts.volumes.get(text(mount, "name"), {}) if mount else {}
+    if mount is None or not volume or "emptyDir" in volume:
+        return
+    claim = text(volume, "persistentVolumeClaim", "claimName")
+    below = text(mount, "mountPath").rstrip("/")
+    yield (
+        f"attention: the set keeps its downloads on {f'claim {claim}' if claim else 'volume ' + text(volume, 'name')}, "
+        f"mounted at {below}; here HF_HOME is {CACHE}, empty in every new pod, so each downloads the model again"
+    )
+    model = subject.translation.model if subject.translation else ""
+    if claim and "/" in model and "$" not in model:
+        inside = [text(mount, "subPath").strip("/"), hub[len(below) :].strip("/")]
+        inside += [f"models--{model.replace('/', '--')}", "snapshots", "REVISION"]
+        path = "/".join(part for part in inside if part)
+        yield f"to read them: `weights: {{source: claim, claim: {claim}, path: {path}}}` with the revision put in"
 
 
 def pods(subject: Subject, mounts: Mounts) -> dict[str, Any]:
