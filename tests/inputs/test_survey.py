@@ -136,6 +136,19 @@ def test_nodes_of_a_declared_pool_keep_its_name_and_levels() -> None:
     assert codes(made) == []
 
 
+def test_a_declared_pool_without_hardware_takes_the_nodes_that_would_be_called_so() -> None:
+    nodes = [node(f"n{i}", {**H100, "example.net/rack": f"r{i // 2}"}) for i in range(4)]
+    levels = ["example.net/rack", "kubernetes.io/hostname"]
+    made = imported(nodes, {"h100-80gb-hbm3-8x": {"levels": levels}})
+    (pool,) = read_strict(made.text, "x.yaml").value["pools"].items()
+    assert pool[0] == "h100-80gb-hbm3-8x"
+    assert (pool[1]["hardware"], pool[1]["nodes"]) == ("h100-8x", 4)
+    assert pool[1]["domains"] == [{"at": ["r0"], "nodes": 2}, {"at": ["r1"], "nodes": 2}]
+    # One whose labels the nodes do not carry is another pool.
+    other = imported(nodes, {"h100-80gb-hbm3-8x": {"nodeLabels": {"team": "a"}}})
+    assert [name for name, _, _ in other.pools] == ["h100-80gb-hbm3-8x-2"]
+
+
 def test_a_declared_shape_that_nodes_do_not_bear_out_is_said() -> None:
     made = imported([node("a", amounts={"cpu": "80"})], {"mine": {"hardware": "h100-8x"}})
     (finding,) = made.findings

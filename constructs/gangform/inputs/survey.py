@@ -15,8 +15,8 @@ from gangform.apis.versions import Release
 from gangform.findings import Finding, InputPath, Severity, declare, ordered
 from gangform.inputs.cluster import Library
 from gangform.inputs.matching import Match, differences, match
-from gangform.inputs.observed import Inventory, Known, Observed, inventory
-from gangform.inputs.spelling import entry, flow, label
+from gangform.inputs.observed import Inventory, Known, Observed, inventory, usual_name
+from gangform.inputs.spelling import entry, flow
 
 UNPLACED = declare(
     "nodes-without-level",
@@ -123,9 +123,7 @@ def _named(pools: Sequence[Observed], taken: Sequence[str]) -> Iterator[tuple[st
     for pool in pools:
         name = pool.name
         if not name:
-            product = pool.products[0][1]
-            bare = product.partition("-")[2] if product.lower().startswith("nvidia-") else product
-            plain = name = label(f"{label(bare)}-{pool.gpus}x")
+            plain = name = usual_name(pool.products, pool.gpus)
             number = 1
             while name in used:
                 number += 1
