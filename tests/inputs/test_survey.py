@@ -149,6 +149,23 @@ def test_a_declared_pool_without_hardware_takes_the_nodes_that_would_be_called_s
     assert [name for name, _, _ in other.pools] == ["h100-80gb-hbm3-8x-2"]
 
 
+def test_own_labels_that_nest_nodes_are_said_with_the_levels_to_declare() -> None:
+    def labels(i: int) -> dict[str, str]:
+        place = {"example.net/rack": f"r{i // 2}", "example.net/row": f"w{i // 4}"}
+        return {**H100, **place, "team": f"t{i // 4}", "rack-crosses": str(i % 2)}
+
+    nodes = [node(f"n{i}", labels(i)) for i in range(8)]
+    made = imported(nodes)
+    (finding,) = made.findings
+    assert finding.code.id == "labels-may-be-levels"
+    assert finding.what.startswith("example.net/row, example.net/rack of the 8 nodes in pool h100")
+    levels = ["example.net/row", "example.net/rack", "kubernetes.io/hostname"]
+    assert f"`levels: [{', '.join(levels)}]`" in finding.fix
+    # Done as it says, and where the label tells each node apart, nothing is said.
+    assert codes(imported(nodes, {"h100-80gb-hbm3-8x": {"levels": levels}})) == []
+    assert codes(imported([node(f"n{i}", {**H100, "rack": str(i)}) for i in range(4)])) == []
+
+
 def test_a_declared_shape_that_nodes_do_not_bear_out_is_said() -> None:
     made = imported([node("a", amounts={"cpu": "80"})], {"mine": {"hardware": "h100-8x"}})
     (finding,) = made.findings

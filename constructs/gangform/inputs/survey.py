@@ -30,6 +30,12 @@ CROSSING = declare(
     Severity.STYLE,
     "kueue §1.2: levels are a tree",
 )
+OWN_LABELS = declare(
+    "labels-may-be-levels",
+    "Labels of your own that may say how nodes lie, and that an import does not take",
+    Severity.STYLE,
+    "design §3 Cluster: levels",
+)
 NOT_COUNTED = declare(
     "nodes-not-counted",
     "Nodes with GPUs that no pool counts",
@@ -171,6 +177,16 @@ def _topology(cluster: str, name: str, pool: Observed) -> Iterator[Finding]:
             at=at,
             what=f"{key} is no level of pool {name}: its domains cross those of {other}",
             fix=f"declare the pool's `levels` if it should be one instead of {other}",
+        )
+    if likely := pool.levels.likely:
+        own = [key for key in likely[:-1] if key not in pool.levels.keys]
+        yield Finding(
+            code=OWN_LABELS,
+            at=at,
+            what=f"{', '.join(own)} of the {len(pool.nodes)} nodes in pool {name} may say how they lie; an import "
+            "takes the labels of providers alone",
+            fix=f"write `levels: {flow(list(likely))}` into pool {name} of the cluster, coarse to fine, and import "
+            "again",
         )
 
 
