@@ -187,6 +187,23 @@ def test_a_volume_of_another_name_under_such_a_container_is_not_patched(
     assert "refused" not in data or not data["refused"]
 
 
+def test_how_often_a_probe_asks_is_kept_by_a_patch(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    engine = of(living, SET)["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"][
+        "containers"
+    ][0]
+    engine["readinessProbe"] |= {"periodSeconds": 9, "timeoutSeconds": 8, "failureThreshold": 7}
+    engine["readinessProbe"]["httpGet"]["path"] = "/ready"
+    data = json.loads(run("diff", "--live", save(folder, living), "-o", "json").out)
+    (kept,) = data["keep"]
+    assert "lost" not in kept
+    assert [one["input"] for one in kept["inputs"]] == ["none: the engine decides where probes ask"]
+    patch = kept["patch"]["merge"]["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]
+    probe = {"periodSeconds": 9, "timeoutSeconds": 8, "failureThreshold": 7}
+    assert patch["containers"] == [{"name": "engine", "readinessProbe": probe}]
+
+
 def test_a_patch_that_synth_refuses_is_said_to_be(
     run: Run, folder: Path, living: list[Object]
 ) -> None:

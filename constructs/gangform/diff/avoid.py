@@ -79,11 +79,13 @@ def _input(plan: ServingPlan, ours: Document, living: Document, field: Field) ->
         return "none: the name of the container is ours"
     if _names_volume(change, ours.manifest, living.manifest):
         return "none: the name of the volume is ours"
-    if change.way == "removed":
-        return input_of(plan, living.manifest, change.path) or ""
-    if (extension := extension_of(plan, change.path)) is not None:
+    if change.way != "removed" and (extension := extension_of(plan, change.path)) is not None:
         return show_path(extension[len(plan.at) :])
-    return input_of(plan, ours.manifest, change.path) or ""
+    side = living if change.way == "removed" else ours
+    named = input_of(plan, side.manifest, change.path) or ""
+    if named == "engine" and "httpGet" in change.path:
+        return "none: the engine decides where probes ask"
+    return named
 
 
 def _names_volume(change: Change, ours: Manifest, living: Manifest) -> bool:
