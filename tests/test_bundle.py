@@ -363,6 +363,7 @@ def test_the_engines_command_line_and_gpus_are_not_patched(
         ({"image": "other:1"}, "engine.image"),
         ({"ports": [{"name": "http", "containerPort": 9000}]}, "engine"),
         ({"startupProbe": {"failureThreshold": 3}}, "coldStart"),
+        ({"startupProbe": {"httpGet": {"path": "/ready"}}}, "engine"),
         ({"readinessProbe": {"httpGet": {"path": "/ready"}}}, "engine"),
         ({"resources": {"requests": {"memory": "1Gi"}}}, "pods.resources"),
         ({"resources": {"limits": {"ephemeral-storage": "1Gi"}}}, "pods.resources"),
@@ -379,6 +380,17 @@ def test_what_the_engines_container_opens_asks_for_and_runs_is_not_patched(
     merge = at((*ENGINE, "containers"), [{"name": "engine", **container}])
     found = refused(Patch(kind="LeaderWorkerSet", merge=merge))
     assert {(one.code.id, one.seen["input"]) for one in found} == {("patch-over-plan", name)}
+
+
+def test_how_often_probes_ask_is_patched() -> None:
+    asked: dict[str, Any] = {"periodSeconds": 7, "failureThreshold": 9, "timeoutSeconds": 4}
+    engine = {"name": "engine", "readinessProbe": asked, "livenessProbe": asked}
+    patch = Patch(kind="LeaderWorkerSet", merge=at((*ENGINE, "containers"), [engine]))
+    built = find(made(patches=(patch,)), "LeaderWorkerSet", "llm")
+    container = mapping(sequence(mapping(built, *ENGINE), "containers")[0])
+    for key in ("readinessProbe", "livenessProbe"):
+        probe = mapping(container, key)
+        assert {name: probe[name] for name in asked} == asked
 
 
 def test_volumes_of_ours_and_their_mounts_are_not_patched() -> None:

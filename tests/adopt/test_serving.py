@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.adopt.conftest import Adopt, container_of, leader_spec, living
+from tests.adopt.conftest import LIBRARY, Adopt, Object, container_of, leader_spec, living
 
+from gangform.adopt.fleet import Wishes, adopt
 from gangform.findings import InputError
 
 
@@ -65,7 +66,61 @@ def test_an_unknown_model_is_named_with_what_is_near(adopted: Adopt) -> None:
     container_of(manifest)["command"][2] = "deepseek-ai/DeepSeek-R1-0528"
     with pytest.raises(InputError, match="reference-unknown"):
         adopted(manifest)
-    assert adopted(manifest, model="deepseek-r1").serving.model == "deepseek-r1"
+    said = adopt([manifest], Wishes(), LIBRARY)
+    assert "it may be deepseek-r1, which loads deepseek-ai/DeepSeek-R1" in said
+    made = adopted(manifest, model="deepseek-r1")
+    assert made.serving.model == "deepseek-r1"
+    assert made.says(
+        "model deepseek-r1 loads deepseek-ai/DeepSeek-R1; the set loads deepseek-ai/DeepSeek-R1-0528"
+    )
+    assert not adopted(living()).says("the set loads")
+
+
+@pytest.mark.parametrize(
+    ("env", "mount", "path"),
+    [
+        ([], "/root/.cache/huggingface", "hub/models--"),
+        ([], "/root/.cache", "huggingface/hub/models--"),
+        ([{"name": "HF_HOME", "value": "/hf"}], "/hf", "hub/models--"),
+    ],
+)
+def test_downloads_that_a_claim_keeps_are_warned_of_above_the_weights(
+    adopted: Adopt, env: list[Object], mount: str, path: str
+) -> None:
+    manifest = living()
+    engine = container_of(manifest)
+    engine["env"] += env
+    engine["volumeMounts"] += [{"name": "hf", "mountPath": mount}]
+    volume = {"name": "hf", "persistentVolumeClaim": {"claimName": "hub-cache"}}
+    leader_spec(manifest)["volumes"] += [volume]
+    made = adopted(manifest)
+    assert made.serving.weights.source == "hub"
+    lines = made.text.splitlines()
+    at = lines.index("    weights: {source: hub}")
+    assert f"keeps its downloads on claim hub-cache, mounted at {mount}" in lines[at - 2]
+    claim = f"{{source: claim, claim: hub-cache, path: {path}deepseek-ai--DeepSeek-R1/snapshots/"
+    assert claim in lines[at - 1]
+
+
+@pytest.mark.parametrize(
+    ("env", "volume"),
+    [
+        ([], {"emptyDir": {}}),
+        (
+            [{"name": "HF_HUB_CACHE", "value": "/root/.cache/huggingface/hub"}],
+            {"persistentVolumeClaim": {"claimName": "c"}},
+        ),
+    ],
+)
+def test_downloads_that_end_with_the_pod_or_stay_are_not_warned_of(
+    adopted: Adopt, env: list[Object], volume: Object
+) -> None:
+    manifest = living()
+    engine = container_of(manifest)
+    engine["env"] += env
+    engine["volumeMounts"] += [{"name": "hf", "mountPath": "/root/.cache/huggingface"}]
+    leader_spec(manifest)["volumes"] += [{"name": "hf", **volume}]
+    assert not adopted(manifest).says("attention")
 
 
 def mounted(volume: dict[str, object], path: str) -> dict[str, object]:
@@ -132,6 +187,21 @@ def test_sidecars_init_containers_and_pod_fields_are_taken_over(adopted: Adopt) 
     assert (pods.image_pull_secrets, pods.service_account_name) == (("pull",), "mine")
     assert (pods.security_context, pods.priority_class_name) == ({"fsGroup": 5}, "high")
     assert made.says("runtimeClassName: nvidia -> -")
+
+
+def test_labels_that_leader_and_workers_do_not_share_are_left_out_and_said(adopted: Adopt) -> None:
+    manifest = living()
+    templates = manifest["spec"]["leaderWorkerTemplate"]
+    templates["leaderTemplate"]["metadata"]["labels"]["role"] = "leader"
+    templates["workerTemplate"]["metadata"]["labels"]["role"] = "worker"
+    templates["workerTemplate"]["metadata"]["annotations"] = {"scrape": "true"}
+    made = adopted(manifest)
+    assert made.serving.pods.labels == {"team": "search"}
+    assert made.serving.pods.annotations == {}
+    at = "spec.leaderWorkerTemplate.leaderTemplate.metadata"
+    assert made.says(f"{at}.labels[role]: (leader: leader, workers: worker; pods.labels")
+    assert made.says(f'{at}.annotations[scrape]: (leader: none, workers: "true"; pods.annotations')
+    assert not adopted(living()).says("pods.labels are those of both")
 
 
 def test_words_that_are_not_certain_are_guessed_and_said(adopted: Adopt) -> None:

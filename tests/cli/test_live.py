@@ -162,6 +162,48 @@ def test_a_container_of_another_name_cannot_be_kept(
     assert "input: none: the name of the container is ours" in out
 
 
+def test_a_volume_of_another_name_under_such_a_container_is_not_patched(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    for template in templates(living, SET):
+        engine = template["spec"]["containers"][0]
+        engine["name"] = "vllm"
+        engine["env"].append({"name": "TEAM", "value": "a"})
+        for one in [*engine["volumeMounts"], *template["spec"]["volumes"]]:
+            one["name"] = one["name"].replace("shm", "dshm")
+        template["spec"]["terminationGracePeriodSeconds"] = 600
+    file = save(folder, living)
+    data = json.loads(run("diff", "--live", file, "-o", "json").out)
+    (kept,) = data["keep"]
+    patch = kept["patch"]["merge"]["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
+    assert patch == {"spec": {"terminationGracePeriodSeconds": 600}}
+    inputs = {one["field"]: one["input"] for one in kept["inputs"]}
+    at = "spec.leaderWorkerTemplate.leaderTemplate.spec"
+    for field in ("volumes[shm]", "volumes[dshm]", "containers[vllm].volumeMounts[dshm]"):
+        assert inputs[f"{at}.{field}"] == "none: the name of the volume is ours"
+    assert f"{at}.containers[vllm].env[TEAM]" in kept["lost"]
+    rows = [one["path"] for price in data["changes"] for one in price["fields"]]
+    assert not [row for row in rows if row.endswith((".command", ".args"))]
+    assert "refused" not in data or not data["refused"]
+
+
+def test_how_often_a_probe_asks_is_kept_by_a_patch(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    engine = of(living, SET)["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"][
+        "containers"
+    ][0]
+    engine["readinessProbe"] |= {"periodSeconds": 9, "timeoutSeconds": 8, "failureThreshold": 7}
+    engine["readinessProbe"]["httpGet"]["path"] = "/ready"
+    data = json.loads(run("diff", "--live", save(folder, living), "-o", "json").out)
+    (kept,) = data["keep"]
+    assert "lost" not in kept
+    assert [one["input"] for one in kept["inputs"]] == ["none: the engine decides where probes ask"]
+    patch = kept["patch"]["merge"]["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]
+    probe = {"periodSeconds": 9, "timeoutSeconds": 8, "failureThreshold": 7}
+    assert patch["containers"] == [{"name": "engine", "readinessProbe": probe}]
+
+
 def test_a_patch_that_synth_refuses_is_said_to_be(
     run: Run, folder: Path, living: list[Object]
 ) -> None:

@@ -136,6 +136,36 @@ def test_nodes_of_a_declared_pool_keep_its_name_and_levels() -> None:
     assert codes(made) == []
 
 
+def test_a_declared_pool_without_hardware_takes_the_nodes_that_would_be_called_so() -> None:
+    nodes = [node(f"n{i}", {**H100, "example.net/rack": f"r{i // 2}"}) for i in range(4)]
+    levels = ["example.net/rack", "kubernetes.io/hostname"]
+    made = imported(nodes, {"h100-80gb-hbm3-8x": {"levels": levels}})
+    (pool,) = read_strict(made.text, "x.yaml").value["pools"].items()
+    assert pool[0] == "h100-80gb-hbm3-8x"
+    assert (pool[1]["hardware"], pool[1]["nodes"]) == ("h100-8x", 4)
+    assert pool[1]["domains"] == [{"at": ["r0"], "nodes": 2}, {"at": ["r1"], "nodes": 2}]
+    # One whose labels the nodes do not carry is another pool.
+    other = imported(nodes, {"h100-80gb-hbm3-8x": {"nodeLabels": {"team": "a"}}})
+    assert [name for name, _, _ in other.pools] == ["h100-80gb-hbm3-8x-2"]
+
+
+def test_own_labels_that_nest_nodes_are_said_with_the_levels_to_declare() -> None:
+    def labels(i: int) -> dict[str, str]:
+        place = {"example.net/rack": f"r{i // 2}", "example.net/row": f"w{i // 4}"}
+        return {**H100, **place, "team": f"t{i // 4}", "rack-crosses": str(i % 2)}
+
+    nodes = [node(f"n{i}", labels(i)) for i in range(8)]
+    made = imported(nodes)
+    (finding,) = made.findings
+    assert finding.code.id == "labels-may-be-levels"
+    assert finding.what.startswith("example.net/row, example.net/rack of the 8 nodes in pool h100")
+    levels = ["example.net/row", "example.net/rack", "kubernetes.io/hostname"]
+    assert f"`levels: [{', '.join(levels)}]`" in finding.fix
+    # Done as it says, and where the label tells each node apart, nothing is said.
+    assert codes(imported(nodes, {"h100-80gb-hbm3-8x": {"levels": levels}})) == []
+    assert codes(imported([node(f"n{i}", {**H100, "rack": str(i)}) for i in range(4)])) == []
+
+
 def test_a_declared_shape_that_nodes_do_not_bear_out_is_said() -> None:
     made = imported([node("a", amounts={"cpu": "80"})], {"mine": {"hardware": "h100-8x"}})
     (finding,) = made.findings

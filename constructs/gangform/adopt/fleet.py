@@ -9,7 +9,7 @@ from gangform.admission.admission import backend, recognised
 from gangform.adopt import around, launch
 from gangform.adopt.derived import Difference, Made, differences, made_of, needed
 from gangform.adopt.hardware import Nodes, nodes
-from gangform.adopt.pods import Mounts, hidden, pods, weights
+from gangform.adopt.pods import Mounts, apart, hidden, lost_downloads, pods, weights
 from gangform.adopt.subject import NOTHING, Subject, subjects
 from gangform.adopt.text import Adopted, fleet_text
 from gangform.apis.keys import HOSTNAME, SYNC_WAVE
@@ -98,8 +98,11 @@ def _adopted(
     counted, more, used = around.groups(subject)
     mounts = Mounts(subject)
     source, from_volumes = weights(subject, mounts)
+    lost = []
+    if source.get("source", "hub") == "hub" and (lost := [*lost_downloads(subject, mounts)]):
+        source = {"source": "hub", **source}
     asked = pods(subject, mounts)
-    unread += hidden(subject)
+    unread += [*hidden(subject), *apart(subject)]
     policies, from_set = around.policies(subject.group)
     admitted, from_admission = around.admission(subject, cluster.pools[pool].levels)
     budgets, of_budgets = around.disruption(subject)
@@ -123,7 +126,8 @@ def _adopted(
     return Adopted(
         title=str(subject.group.document.key),
         serving={key: serving[key] for key in _ORDER if key in serving},
-        remarks=tuple(_remarks(chosen, subject, ours)),
+        remarks=tuple(_remarks(chosen, subject, ours, library)),
+        warned=tuple(("weights", one) for one in lost),
         unread=tuple(unread),
         differences=left,
         known=frozenset(used | of_budgets | {str(key) for key in (ours.documents if ours else ())}),
@@ -245,15 +249,26 @@ def _findings(text: str, library: Library) -> tuple[Finding, ...]:
         return error.findings
 
 
-def _remarks(chosen: launch.Model, subject: Subject, ours: Made | None) -> Iterator[str]:
+def _remarks(
+    chosen: launch.Model, subject: Subject, ours: Made | None, library: Library
+) -> Iterator[str]:
     if ours is not None and ours.group.size != subject.group.size:
         yield (
             f"size {subject.group.size} becomes {ours.group.size}, since pods take whole nodes here: a shape with as "
             "many GPUs as the set's pods have keeps it"
         )
+    loaded = subject.translation.model if subject.translation else ""
+    by_hub = "/" in loaded and loaded[0] not in "/." and "$" not in loaded
+    if chosen.known and by_hub:
+        repository = library.models[chosen.name].repository
+        if repository.lower() != loaded.lower():
+            yield f"model {chosen.name} loads {repository}; the set loads {loaded}"
     if not chosen.known:
         near = (
-            f"it may be {' or '.join(chosen.near)}"
+            "it may be "
+            + " or ".join(
+                f"{one}, which loads {library.models[one].repository}" for one in chosen.near
+            )
             if chosen.near
             else "`gangform profiles` lists all"
         )

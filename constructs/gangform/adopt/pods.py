@@ -8,9 +8,15 @@ from typing import Any, cast
 from gangform.adopt.subject import Subject, Unread
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text
 from gangform.documents.secrets import HIDDEN
+from gangform.inputs.spelling import flow
 from gangform.plan.pods import SHARED_MEMORY, is_reserved
+from gangform.plan.weights import CACHE
 
 _HUB_TOKEN = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+_HUB_HOME = "/root/.cache/huggingface"
+"""Where the hub's client keeps downloads, where no `HF_HOME` says otherwise."""
+_KEPT_CACHES = frozenset({"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"})
+"""Variables that win over `HF_HOME`."""
 
 
 class Mounts:
@@ -106,6 +112,31 @@ def _from_hub(
     return ({"source": "hub", **found} if found else {}), []
 
 
+def lost_downloads(subject: Subject, mounts: Mounts) -> Iterator[str]:
+    """What is to be said where the set keeps the hub's downloads on a volume: ours go to a folder of each pod."""
+    env = {text(one, "name"): text(one, "value") for one in sequence(subject.container, "env")}
+    words = [*sequence(subject.container, "args"), *sequence(subject.container, "command")]
+    if env.keys() & _KEPT_CACHES or any("--download-dir" in str(word) for word in words):
+        return  # Ours keeps these as they are.
+    hub = f"{env.get('HF_HOME') or _HUB_HOME}/hub"
+    mount = mounts.of(hub)
+    volume = mounts.volumes.get(text(mount, "name"), {}) if mount else {}
+    if mount is None or not volume or "emptyDir" in volume:
+        return
+    claim = text(volume, "persistentVolumeClaim", "claimName")
+    below = text(mount, "mountPath").rstrip("/")
+    yield (
+        f"attention: the set keeps its downloads on {f'claim {claim}' if claim else 'volume ' + text(volume, 'name')}, "
+        f"mounted at {below}; here HF_HOME is {CACHE}, empty in every new pod, so each downloads the model again"
+    )
+    model = subject.translation.model if subject.translation else ""
+    if claim and "/" in model and "$" not in model:
+        inside = [text(mount, "subPath").strip("/"), hub[len(below) :].strip("/")]
+        inside += [f"models--{model.replace('/', '--')}", "snapshots", "REVISION"]
+        path = "/".join(part for part in inside if part)
+        yield f"to read them: `weights: {{source: claim, claim: {claim}, path: {path}}}` with the revision put in"
+
+
 def pods(subject: Subject, mounts: Mounts) -> dict[str, Any]:
     """Everything that `pods` takes over as it is, before what gangform writes anyway is taken out again."""
     spec, container = subject.spec, subject.container
@@ -132,8 +163,8 @@ def pods(subject: Subject, mounts: Mounts) -> dict[str, Any]:
         "tolerations": list(sequence(spec, "tolerations")),
         "nodeSelector": dict(mapping(spec, "nodeSelector")),
         "affinity": dict(mapping(spec, "affinity")),
-        "labels": _kept(subject.group.document.manifest, subject, "labels"),
-        "annotations": _kept(subject.group.document.manifest, subject, "annotations"),
+        "labels": _kept(subject, "labels"),
+        "annotations": _kept(subject, "annotations"),
         "env": [one for one in sequence(container, "env") if HIDDEN not in text(one, "value")],
         "volumes": list(mounts.volumes.values()),
         "volumeMounts": mounts.mounts,
@@ -166,11 +197,33 @@ def _resources(container: Manifest) -> dict[str, str]:
     return {key: str(asked[name]) for name, key in keys.items() if name in asked}
 
 
-def _kept(manifest: Manifest, subject: Subject, key: str) -> dict[str, str]:
-    """Labels or annotations of the template that are neither a controller's nor the plan's."""
-    written = mapping(manifest, *subject.group.leader.path, "metadata", key)
+def _kept(subject: Subject, key: str) -> dict[str, str]:
+    """Labels or annotations of both templates that are neither a controller's nor the plan's."""
+    sides = _written(subject, key)
     return {
         name: value
-        for name, value in written.items()
-        if isinstance(value, str) and not is_reserved(name)
+        for name, value in sides[0].items()
+        if isinstance(value, str)
+        and not is_reserved(name)
+        and all(side.get(name) == value for side in sides)
     }
+
+
+def apart(subject: Subject) -> Iterator[Unread]:
+    """Labels and annotations that leader and workers do not share: an input writes them on both."""
+    for key in ("labels", "annotations"):
+        sides = _written(subject, key)
+        for name in dict.fromkeys(name for side in sides for name in side):
+            values = [side.get(name) for side in sides]
+            if is_reserved(name) or all(one == values[0] for one in values):
+                continue
+            leader, worker = ("none" if one is None else flow(one) for one in values)
+            why = f"leader: {leader}, workers: {worker}; pods.{key} are those of both"
+            at = ".".join([*map(str, subject.group.leader.path), "metadata", key])
+            yield Unread(f"{at}[{name}]", "", why)
+
+
+def _written(subject: Subject, key: str) -> list[Manifest]:
+    """Labels or annotations as written in the templates of leader and workers."""
+    manifest = subject.group.document.manifest
+    return [mapping(manifest, *one.path, "metadata", key) for one in subject.group.pods]

@@ -26,6 +26,8 @@ class Adopted(NamedTuple):
     differences: tuple[Difference, ...]
     known: frozenset[str] = frozenset()
     """Objects beside the set that the serving takes over, or writes under the same name."""
+    warned: tuple[tuple[str, str], ...] = ()
+    """Fields with what stands directly above them."""
 
 
 def fleet_text(
@@ -47,6 +49,7 @@ def fleet_text(
         lines += [f"  # from {one.title}", *(f"  # {text}" for text in one.remarks)]
         first = True
         for key, value in one.serving.items():
+            lines += (f"    # {text}" for field, text in one.warned if field == key)
             for line in entry(key, value, "    "):
                 lines.append(f"  - {line[4:]}" if first else line)
                 first = False

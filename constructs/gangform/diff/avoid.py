@@ -13,8 +13,8 @@ from gangform.apis.effects import Outcome
 from gangform.apis.places import thaw
 from gangform.bundle import Bundle
 from gangform.diff.record import Field, fields
-from gangform.documents.changes import name_of
-from gangform.documents.document import Document, Manifest, dig
+from gangform.documents.changes import Change, name_of
+from gangform.documents.document import Document, Manifest, dig, sequence, text
 from gangform.documents.patch import PatchError, merge
 from gangform.documents.secrets import without_secrets
 from gangform.findings import Path, show_path
@@ -60,7 +60,9 @@ def keep(made: Bundle, ours: Document, living: Document, found: Sequence[Field])
         more = _patch(way.field.consequence.change.path, ours.manifest, living.manifest)
         if more is not None and without_secrets(more) != more:
             ways[number] = way._replace(input="none: a secret in plain text belongs into a Secret")
-        elif more is not None and (both := _tried(plan, ours, living, _joined(body, more), way)):
+        elif more is not None and (
+            both := _tried(plan, ours, living, _joined(body, more), way, found)
+        ):
             body = both
             ways[number] = way._replace(patched=True)
     if not body:
@@ -75,11 +77,41 @@ def _input(plan: ServingPlan, ours: Document, living: Document, field: Field) ->
     change = field.consequence.change
     if change.path[-1] == "name" and len(change.path) > 2 and change.path[-3] in _LISTS:
         return "none: the name of the container is ours"
-    if change.way == "removed":
-        return input_of(plan, living.manifest, change.path) or ""
-    if (extension := extension_of(plan, change.path)) is not None:
+    if _names_volume(change, ours.manifest, living.manifest):
+        return "none: the name of the volume is ours"
+    if change.way != "removed" and (extension := extension_of(plan, change.path)) is not None:
         return show_path(extension[len(plan.at) :])
-    return input_of(plan, ours.manifest, change.path) or ""
+    side = living if change.way == "removed" else ours
+    named = input_of(plan, side.manifest, change.path) or ""
+    if named == "engine" and "httpGet" in change.path:
+        return "none: the engine decides where probes ask"
+    return named
+
+
+def _names_volume(change: Change, ours: Manifest, living: Manifest) -> bool:
+    """Whether what differs is how a volume is called that both mount at the same path."""
+    place = next((at for at, part in enumerate(change.path) if part in _LISTS), None)
+    if place is None:
+        place = len(change.path) - 2
+    if place < 0 or not {"volumes", "volumeMounts"} & {*change.path[-3:]}:
+        return False
+    sides = [
+        {
+            text(mount, "mountPath"): text(mount, "name")
+            for container in sequence(side, *change.path[:place], "containers")
+            for mount in sequence(container, "volumeMounts")
+        }
+        for side in (ours, living)
+    ]
+    one, other = sides
+    renamed = {
+        name
+        for path in one.keys() & other.keys()
+        if one[path] != other[path]
+        for name in (one[path], other[path])
+    }
+    value = change.before if change.after is None else change.after
+    return (value if isinstance(value, str) else name_of(value or {})) in renamed
 
 
 def _patch(path: Path, ours: Manifest, living: Manifest) -> dict[str, Any] | None:
@@ -97,11 +129,13 @@ def _patch(path: Path, ours: Manifest, living: Manifest) -> dict[str, Any] | Non
             here[part] = None if other is None else thaw(other)
             return root
         if isinstance(rest[0], int):
+            if _nameless(one) or _nameless(other):
+                here[part] = thaw(other)
+                return root
             entry = _entry(one, other, rest)
             if entry is None:
-                here[part] = thaw(other)
-            else:
-                here[part] = [entry]
+                return None
+            here[part] = [entry]
             return root
         here[part] = {}
         here = here[part]
@@ -109,16 +143,10 @@ def _patch(path: Path, ours: Manifest, living: Manifest) -> dict[str, Any] | Non
 
 
 def _entry(one: Any, other: Any, rest: Path) -> dict[str, Any] | None:
-    """The entry of a named list that a merge changes; `None` where the list has no names and goes as a whole."""
+    """The entry of a named list that a merge changes; `None` where only one side has an entry of its name."""
     index, inside = rest[0], rest[1:]
     assert isinstance(index, int)
-    sides = [{name_of(each): each for each in side} for side in (one, other)]
-    if any(
-        None in side or len(side) != len(list_)
-        for side, list_ in zip(sides, (one, other), strict=True)
-    ):
-        return None
-    ours, theirs = sides
+    ours, theirs = ({name_of(each): each for each in side} for side in (one, other))
     source = one if index < len(one) and (inside or name_of(one[index]) not in theirs) else other
     name = name_of(source[index]) if index < len(source) else None
     if name is None:
@@ -133,6 +161,12 @@ def _entry(one: Any, other: Any, rest: Path) -> dict[str, Any] | None:
     return None if below is None else {"name": name, **below}
 
 
+def _nameless(entries: Any) -> bool:
+    """Whether a list has entries without a name of their own: a merge replaces it as a whole."""
+    names = [name_of(each) for each in entries]
+    return None in names or len({*names}) != len(names)
+
+
 def _joined(one: Any, other: Any) -> Any:
     """Two merges as one."""
     if isinstance(one, dict) and isinstance(other, dict):
@@ -140,7 +174,7 @@ def _joined(one: Any, other: Any) -> Any:
         for key, value in other.items():
             joined[key] = _joined(joined[key], value) if key in joined else value
         return joined
-    if isinstance(one, list) and isinstance(other, list):
+    if isinstance(one, list) and isinstance(other, list) and not _nameless(other):
         names = [name_of(entry) for entry in one]
         entries = list(one)
         for entry in other:
@@ -154,16 +188,27 @@ def _joined(one: Any, other: Any) -> Any:
 
 
 def _tried(
-    plan: ServingPlan, ours: Document, living: Document, body: dict[str, Any], way: Way
+    plan: ServingPlan,
+    ours: Document,
+    living: Document,
+    body: dict[str, Any],
+    way: Way,
+    found: Sequence[Field],
 ) -> dict[str, Any] | None:
-    """The merge, where it keeps the field and changes nothing that the plan owns."""
+    """The merge, where it keeps the field, and changes neither what the plan owns nor another field."""
     try:
         after = merge(ours.manifest, body)
     except PatchError:
         return None
     if any(True for _ in owned_changes(plan, ours.manifest, after)):
         return None
-    return None if any(one.path == way.field.path for one in _after(ours, living, body)) else body
+    known = {one.path for one in found}
+    for one in disturbing(_after(ours, living, body)):
+        # An order of its own is said beside; anything else new would not be as it runs.
+        new = one.path not in known and one.consequence.change.way != "reordered"
+        if new or one.path == way.field.path:
+            return None
+    return body
 
 
 def _after(ours: Document, living: Document, body: dict[str, Any]) -> Iterator[Field]:

@@ -6,6 +6,7 @@ NVLink domain) is seen on the nodes: of two levels the coarser is the one in whi
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -25,6 +26,14 @@ class Levels(NamedTuple):
     """Levels that some nodes have no label of, and those nodes by name. They are in no domain."""
     crossing: tuple[tuple[str, str], ...]
     """Labels that are no levels, since their domains cross those of another: the label, and the other."""
+    likely: tuple[str, ...] = ()
+    """The levels with labels of somebody's own that sound like one and nest; empty where there is none."""
+
+
+_PLACES = frozenset(
+    {"rack", "row", "block", "superblock", "leaf", "spine", "switch", "tor", "island", "hall"}
+)
+"""Words that an own label of a place has in its key."""
 
 
 def observe(nodes: Sequence[NodeView], wanted: Sequence[str] = ()) -> Levels:
@@ -36,8 +45,9 @@ def observe(nodes: Sequence[NodeView], wanted: Sequence[str] = ()) -> Levels:
     """
     keys, crossing = ([*wanted], []) if wanted else _order(nodes)
     above = [key for key in keys if key != HOSTNAME]
+    likely = () if wanted else _likely(nodes, above)
     if not above:
-        return Levels(tuple(wanted), (), (), tuple(crossing))
+        return Levels(tuple(wanted), (), (), tuple(crossing), likely)
     count: Counter[tuple[str, ...]] = Counter()
     lacking: dict[str, list[str]] = {}
     for node in nodes:
@@ -52,6 +62,7 @@ def observe(nodes: Sequence[NodeView], wanted: Sequence[str] = ()) -> Levels:
         domains=tuple(sorted(count.items())),
         lacking=tuple((key, tuple(sorted(names))) for key, names in lacking.items()),
         crossing=tuple(crossing),
+        likely=likely,
     )
 
 
@@ -97,3 +108,34 @@ def _place(
         elif not around or (inside and its_family == family):
             return 0, other
     return place, ""
+
+
+def _likely(nodes: Sequence[NodeView], above: Sequence[str]) -> tuple[str, ...]:
+    """Levels with the labels of no provider that every node carries, several share, and that nest."""
+    known = {key for keys in (PLACES, *FABRIC) for key in keys}
+    chain = list(above)
+    own = [
+        key
+        for key in sorted(nodes[0].labels)
+        if key not in known
+        and _PLACES & {*re.split(r"[-._/]", key.rpartition("/")[2].lower())}
+        and all(node.labels.get(key) for node in nodes)
+        and 1 < _values(nodes, key) < len(nodes)
+    ]
+    for key in own:
+        if all(_nest(nodes, key, other) for other in chain):
+            chain.append(key)
+    if len(chain) == len(above):
+        return ()
+    return (*sorted(chain, key=lambda key: _values(nodes, key)), HOSTNAME)
+
+
+def _values(nodes: Sequence[NodeView], *keys: str) -> int:
+    """How many domains labels make together."""
+    return len({tuple(node.labels.get(key, "") for key in keys) for node in nodes})
+
+
+def _nest(nodes: Sequence[NodeView], one: str, other: str) -> bool:
+    """Whether the domains of one label lie whole in those of the other, and are not the same."""
+    sides = [_values(nodes, one), _values(nodes, other)]
+    return _values(nodes, one, other) == max(sides) and sides[0] != sides[1]

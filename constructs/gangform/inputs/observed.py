@@ -16,6 +16,7 @@ from gangform.inputs.cluster import Library
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.levels import Levels, observe
 from gangform.inputs.spans import LoadError
+from gangform.inputs.spelling import label
 
 
 class Known(NamedTuple):
@@ -26,6 +27,8 @@ class Known(NamedTuple):
     """`None` where none is named, or its file is wrong."""
     levels: tuple[str, ...]
     node_labels: Mapping[str, str]
+    open: bool = False
+    """Nothing says its hardware: the nodes that an import would call so give it theirs."""
 
 
 class Observed(NamedTuple):
@@ -107,8 +110,10 @@ def inventory(views: Iterable[NodeView], declared: Sequence[Known] = ()) -> Inve
     tainted: list[tuple[str, str]] = []
     pools: list[Observed] = []
     for known in declared:
-        if (found := groups.pop(known.name, [])) and known.shape is not None:
-            own = tuple(NodeTaint(t.key, t.value or "", t.effect) for t in known.shape.taints)
+        if found := groups.pop(known.name, []):
+            own = _usual(found)
+            if known.shape is not None:
+                own = tuple(NodeTaint(t.key, t.value or "", t.effect) for t in known.shape.taints)
             pools += _pool(known, found, known.node_labels, own, tainted)
     shared = [key[1] for key in groups]
     for (_, products, count), found in sorted(groups.items()):
@@ -137,6 +142,7 @@ def known_pools(cluster: Mapping[str, Any], library: Library) -> tuple[Known, ..
             node_labels=dict(pool["nodeLabels"])
             if isinstance(pool.get("nodeLabels"), Mapping)
             else {},
+            open=pool.get("hardware") is None,
         )
         for name, pool in (pools.items() if isinstance(pools, Mapping) else ())
         if isinstance(pool, Mapping)
@@ -165,10 +171,25 @@ def _home(node: NodeView, declared: Sequence[Known]) -> str | None:
         if one.shape is not None
         and node.labels.get(one.shape.gpu.product_label) == one.shape.gpu.product
         and (node.resource, node.gpus) == (one.shape.gpu.resource, one.shape.gpu.count)
-        and all(node.labels.get(key) == value for key, value in one.node_labels.items())
+        and _labelled(node, one)
     ]
     best = max(fits, key=lambda one: len(one.node_labels), default=None)
+    if best is None and (products := node.products or _by_type(node)):
+        usual = usual_name(products, node.gpus)
+        fits = [one for one in declared if one.open and one.name == usual]
+        best = next((one for one in fits if _labelled(node, one)), None)
     return None if best is None else best.name
+
+
+def _labelled(node: NodeView, known: Known) -> bool:
+    return all(node.labels.get(key) == value for key, value in known.node_labels.items())
+
+
+def usual_name(products: Sequence[tuple[str, str]], gpus: int) -> str:
+    """What nodes are called that nobody named: product and number of GPUs."""
+    product = products[0][1]
+    bare = product.partition("-")[2] if product.lower().startswith("nvidia-") else product
+    return label(f"{label(bare)}-{gpus}x")
 
 
 def _pool(

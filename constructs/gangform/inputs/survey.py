@@ -15,8 +15,8 @@ from gangform.apis.versions import Release
 from gangform.findings import Finding, InputPath, Severity, declare, ordered
 from gangform.inputs.cluster import Library
 from gangform.inputs.matching import Match, differences, match
-from gangform.inputs.observed import Inventory, Known, Observed, inventory
-from gangform.inputs.spelling import entry, flow, label
+from gangform.inputs.observed import Inventory, Known, Observed, inventory, usual_name
+from gangform.inputs.spelling import entry, flow
 
 UNPLACED = declare(
     "nodes-without-level",
@@ -29,6 +29,12 @@ CROSSING = declare(
     "A topology label whose domains cross those of another",
     Severity.STYLE,
     "kueue §1.2: levels are a tree",
+)
+OWN_LABELS = declare(
+    "labels-may-be-levels",
+    "Labels of your own that may say how nodes lie, and that an import does not take",
+    Severity.STYLE,
+    "design §3 Cluster: levels",
 )
 NOT_COUNTED = declare(
     "nodes-not-counted",
@@ -123,9 +129,7 @@ def _named(pools: Sequence[Observed], taken: Sequence[str]) -> Iterator[tuple[st
     for pool in pools:
         name = pool.name
         if not name:
-            product = pool.products[0][1]
-            bare = product.partition("-")[2] if product.lower().startswith("nvidia-") else product
-            plain = name = label(f"{label(bare)}-{pool.gpus}x")
+            plain = name = usual_name(pool.products, pool.gpus)
             number = 1
             while name in used:
                 number += 1
@@ -173,6 +177,16 @@ def _topology(cluster: str, name: str, pool: Observed) -> Iterator[Finding]:
             at=at,
             what=f"{key} is no level of pool {name}: its domains cross those of {other}",
             fix=f"declare the pool's `levels` if it should be one instead of {other}",
+        )
+    if likely := pool.levels.likely:
+        own = [key for key in likely[:-1] if key not in pool.levels.keys]
+        yield Finding(
+            code=OWN_LABELS,
+            at=at,
+            what=f"{', '.join(own)} of the {len(pool.nodes)} nodes in pool {name} may say how they lie; an import "
+            "takes the labels of providers alone",
+            fix=f"write `levels: {flow(list(likely))}` into pool {name} of the cluster, coarse to fine, and import "
+            "again",
         )
 
 

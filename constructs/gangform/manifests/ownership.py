@@ -127,6 +127,14 @@ def _in_engine(plan: ServingPlan, path: Path, *, worker: bool) -> str | None:
             return "engine, weights, coldStart or the pool's hardware"
         case ("ports", str(name), *_) if name in [port.name for port in process.ports]:
             return "engine"
+        case ("readinessProbe" | "livenessProbe", "periodSeconds" | "failureThreshold"):
+            return None  # Nothing else depends on how often they ask, and no input says it.
+        case ("startupProbe" | "readinessProbe" | "livenessProbe", "timeoutSeconds"):
+            return None
+        case ("startupProbe", "periodSeconds" | "failureThreshold") if process.startup:
+            return "coldStart"
+        case ("startupProbe", "httpGet", *_) if process.startup:
+            return "engine"
         case ("startupProbe", *_) if process.startup:
             return "coldStart"
         case ("readinessProbe", *_) if process.readiness:
