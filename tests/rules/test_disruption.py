@@ -27,7 +27,7 @@ def test_a_pod_has_one_budget(make: Make, refused: Check, accepted: Check) -> No
     second = make("budget", {"metadata>name": "other", LABELS: {"app.kubernetes.io/name": "r1"}})
     refused(
         "budgets-overlap",
-        "PodDisruptionBudget/other spec.selector ~ r1",
+        "PodDisruptionBudget/other spec.selector ~ pods of LeaderWorkerSet r1 are matched by PodDisruptionBudget r1",
         four,
         make("budget"),
         second,
@@ -83,7 +83,7 @@ def test_a_budget_has_its_group(make: Make, refused: Check, accepted: Check) -> 
 
 def test_workers_have_a_budget_too(make: Make, refused: Check, accepted: Check) -> None:
     leaders = make("budget", {f"{LABELS}>{LWS}worker-index": "0"})
-    refused("budget-of-leaders-only", "spec.selector ~ 1 workers", make("set"), leaders)
+    refused("budget-of-leaders-only", "spec.selector ~ the 1 worker of", make("set"), leaders)
     accepted("budget-of-leaders-only", make("set"), make("budget"))
     accepted("budget-of-leaders-only", make("set", {SIZE: 1}), leaders)
 
@@ -103,7 +103,7 @@ def test_a_budget_lets_one_group_go(make: Make, refused: Check, accepted: Check)
     refused("budget-allows-many-groups", "spec.minAvailable", big, whole(minAvailable="75%"))
     for sound in (whole(maxUnavailable=1), whole(minAvailable=31)):
         accepted("budget-allows-many-groups", big, sound)
-    at = "spec.minAvailable ~ leaves 1 evictions"
+    at = "spec.minAvailable ~ leaves 1 eviction, and"
     refused("budget-blocks-when-broken", at, big, whole(minAvailable=31))
     refused("budget-blocks-when-broken", "spec.maxUnavailable", big, whole(maxUnavailable=0))
     accepted("budget-blocks-when-broken", big, whole(maxUnavailable=1), whole(minAvailable=24))
@@ -119,7 +119,7 @@ def test_a_broken_pod_may_go(make: Make, refused: Check, accepted: Check) -> Non
 
 
 def test_a_budget_of_a_set_is_a_whole_number(make: Make, refused: Check, accepted: Check) -> None:
-    at = "PodDisruptionBudget/r1 spec.maxUnavailable ~ allows 1 evictions now"
+    at = "PodDisruptionBudget/r1 spec.maxUnavailable ~ allows 1 eviction now"
     refused("budget-in-percent", at, make("set"), make("budget", {"spec>maxUnavailable": "25%"}))
     one = make("set", {"spec>replicas": 1, "spec>leaderWorkerTemplate>size": 4})
     half = make("budget", {"spec>maxUnavailable": ..., "spec>minAvailable": "50%"})

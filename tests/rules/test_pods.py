@@ -115,7 +115,11 @@ def test_a_headless_process_has_no_http_probe(make: Make, refused: Check, accept
 
 def test_a_probe_names_a_port_of_its_container(make: Make, refused: Check, accepted: Check) -> None:
     wrong = make("set", {"L>C>ports": [{"name": "web", "containerPort": 8000}]})
-    refused("probe-port-unnamed", "startupProbe.httpGet.port ~ web", wrong)
+    refused(
+        "probe-port-unnamed",
+        "startupProbe.httpGet.port ~ write port: web, or name a port `http`",
+        wrong,
+    )
     accepted("probe-port-unnamed", make("set"))
 
 

@@ -19,6 +19,10 @@ def test_the_target_is_the_set(make: Make, refused: Check, accepted: Check) -> N
         at = "spec.scaleTargetRef ~ kind: LeaderWorkerSet, name: r1"
         wrong = make("scaler", {"spec>scaleTargetRef": child})
         refused("scale-target-is-child", at, make("set"), wrong)
+    child = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "r1"}
+    at = "spec.scaleTargetRef ~ the target is Deployment r1; LeaderWorkerSet r1 makes StatefulSets"
+    wrong = make("scaler", {"spec>scaleTargetRef": child})
+    refused("scale-target-is-child", at, make("set"), wrong)
     accepted("scale-target-is-child", make("set"), make("scaler"), make("keda"))
     other = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"}
     accepted("scale-target-is-child", make("set"), make("scaler", {"spec>scaleTargetRef": other}))

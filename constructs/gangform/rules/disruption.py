@@ -25,6 +25,7 @@ from gangform.rules.joins import (
     surely,
 )
 from gangform.rules.rule import Context, Fault, joined, rule
+from gangform.units import counted
 
 OVERLAP = declare(
     "budgets-overlap",
@@ -177,7 +178,8 @@ def budgets_overlap(subject: Document, documents: Documents, context: Context) -
                 said.add(id(other))
                 yield Fault(
                     path=("spec", "selector"),
-                    what=f"pods of {pod.document.key.name} are matched by {other.key.name} too",
+                    what=f"pods of {pod.document.kind} {pod.document.key.name} are matched by "
+                    f"{other.kind} {other.key.name} too",
                     fix="keep one of the two budgets",
                     seen={"other": other.key.name},
                 )
@@ -282,7 +284,7 @@ def budget_of_leaders_only(
         if is_set(group) and group.size > 1 and alone and surely(group.leader, labels):
             yield Fault(
                 path=("spec", "selector"),
-                what=f"the {group.size - 1} workers of each group of {group.title} have no budget",
+                what=f"no budget covers the {counted(group.size - 1, 'worker')} of each group of {group.title}",
                 fix="select every pod of the set: "
                 + ", ".join(f"{key}: {value}" for key, value in group.selectors.pods.items()),
             )
@@ -312,7 +314,8 @@ def budget_allows_many_groups(
             yield Fault(
                 path=_PATHS[form[0]],
                 what=f"{groups} groups of {size} are {groups * size} pods: {form[0]} {form[1]} "
-                f"allows {allowed} evictions at once, which may take {min(allowed, groups)} groups",
+                f"allows {counted(allowed, 'eviction')} at once, which may take "
+                f"{min(allowed, groups)} groups",
                 fix=_FIX,
                 seen={"evictions": str(allowed), "groups": str(min(allowed, groups))},
             )
@@ -347,7 +350,7 @@ def budget_blocks_when_broken(
             yield Fault(
                 path=_PATHS[form[0]],
                 what=f"{form[0]} {form[1]} of {groups} × {cover.group.size} = {pods} pods leaves "
-                f"{left} evictions, and 0 once a pod is broken",
+                f"{counted(left, 'eviction')}, and 0 once a pod is broken",
                 fix=_FIX,
                 seen={"pods": str(pods), "evictions": str(left)},
             )
@@ -369,7 +372,7 @@ def budget_in_percent(subject: Document, documents: Documents, context: Context)
             yield Fault(
                 path=_PATHS[form[0]],
                 what=f"{form[0]} {form[1]} of {groups} × {cover.group.size} = {pods} pods allows "
-                f"{allowed} evictions now, and others with another number of groups",
+                f"{counted(allowed, 'eviction')} now, and another number with another number of groups",
                 fix=_FIX,
                 seen={"pods": str(pods), "evictions": str(allowed)},
             )

@@ -22,6 +22,7 @@ from gangform.rules.joins import (
     workers_apart,
 )
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
+from gangform.units import counted
 
 TOO_FEW_GPUS = declare(
     "engine-needs-more-gpus",
@@ -188,7 +189,8 @@ def engine_nodes_differ(
         if nodes.isdecimal() and nodes != str(group.size):
             yield Fault(
                 path=_nodes_word(run, nodes),
-                what=f"the engine waits for {nodes} nodes; a group has {group.size} pods",
+                what=f"the engine waits for {nodes} nodes; a group has "
+                f"{counted(group.size, 'pod')}",
                 fix=f"write $({lws.SIZE_VARIABLE})",
                 seen={"nodes": nodes, "size": str(group.size)},
             )
@@ -269,7 +271,9 @@ def node_rank_wrong(group: GroupView, documents: Documents, context: Context) ->
     if worked is not None and rank.isdecimal() and not own:
         yield Fault(
             path=words_of(worked[0]),
-            what=f"all {group.size - 1} workers have rank {rank}",
+            what=f"all {group.size - 1} workers have rank {rank}"
+            if group.size > 2
+            else f"the worker has rank {rank}; it is rank 1",
             fix=f"write the rank $({lws.RANK_VARIABLE})",
         )
 

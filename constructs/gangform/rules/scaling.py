@@ -126,8 +126,8 @@ def scale_target_is_child(
             if documents.get(owner) is not None:
                 yield Fault(
                     path=("spec", "scaleTargetRef"),
-                    what=f"{target.kind} {target.name} is made by {kind} {name}, which sets its "
-                    "replicas",
+                    what=f"the target is {target.kind} {target.name}; {kind} {name} makes StatefulSets, "
+                    "and sets their replicas",
                     fix=f"target apiVersion: {form.api_version}, kind: {kind}, name: {name}",
                 )
                 return
