@@ -48,7 +48,6 @@ PODS: tuple[Refused, ...] = (
         "duplicate entries for key",
     ),
     pods({"C>env>0": {"name": "A", "value": 1}}, "expected string"),
-    pods({"C>env": [{"name": "A", "value": "1"}] * 2}, "duplicate entries for key"),
     pods({"C>env>0": {"name": "A=B", "value": "1"}}, "a valid environment variable name"),
     pods(
         {

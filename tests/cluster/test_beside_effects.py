@@ -16,6 +16,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw
 from tests.cluster.servings import group_of
 from tests.cluster.test_kueue_effects import named
+from tests.cluster.watch import Watch
 
 from gangform.apis.effects import Outcome
 from gangform.apis.keys import POLICY
@@ -129,9 +130,14 @@ def test_no_pod_is_touched(scene: Scene, saw: Saw) -> None:
     (maximum,) = of(SCALER, "maximum")
     told = expected(TRIALS, Outcome.NONE, Outcome.IN_PLACE)
     assert {**scene.tried.seen(), str(maximum): STAYS} == expected(TRIALS)
-    now = {pod["metadata"]["uid"] for pod in scene.tried.watch.of("Pod")}
-    gone = {group_of(pod) for uid, pod in scene.pods.items() if uid not in now}
-    assert gone == {(maximum.name, 2)}
+
+    def gone(now: Watch) -> set[tuple[str, int]]:
+        uids = {pod["metadata"]["uid"] for pod in now.of("Pod")}
+        return {group_of(pod) for uid, pod in scene.pods.items() if uid not in uids}
+
+    # The autoscaler looks every 15 s.
+    scene.tried.watch.until(lambda now: bool(gone(now)), within=60, what="a group is taken down")
+    assert gone(scene.tried.watch) == {(maximum.name, 2)}
     saw(f"pods stay: {', '.join(told)}")
 
 

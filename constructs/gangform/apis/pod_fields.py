@@ -1,6 +1,6 @@
 """Fields of pod specs, Services, budgets and autoscalers, to know a misspelt one by.
 
-Read in the API of Kubernetes 1.36, with those of older releases that are still met. Types are not looked at here: a
+Read in the API of Kubernetes 1.37, with those of older releases that are still met. Types are not looked at here: a
 line without one says nothing about the value. What a release brings later is missing, so that a field is judged only
 where its name is nearly one of these.
 """
@@ -27,13 +27,13 @@ _PROBE: Final = _level(
     "initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold",
     "terminationGracePeriodSeconds",
     exec=_level("command"),
-    httpGet=_level("path port host scheme httpHeaders"),
+    httpGet=_level("path port host scheme httpHeaders protocol"),
     tcpSocket=_level("port host"),
-    grpc=_level("port service"),
+    grpc=_level("port service mode"),
 )
 _HOOK: Final = _level(
     exec=_level("command"),
-    httpGet=_level("path port host scheme httpHeaders"),
+    httpGet=_level("path port host scheme httpHeaders protocol"),
     tcpSocket=_level("port host"),
     sleep=_level("seconds"),
 )
@@ -59,7 +59,8 @@ _CONTAINER: Final = _level(
     envFrom_list=_level("prefix configMapRef secretRef"),
     resources=_level("limits requests claims"),
     volumeMounts_list=_level(
-        "name readOnly recursiveReadOnly mountPath subPath mountPropagation subPathExpr"
+        "name readOnly recursiveReadOnly mountPath subPath mountPropagation subPathExpr",
+        "bindMountOptions",
     ),
     startupProbe=_PROBE,
     readinessProbe=_PROBE,
@@ -75,7 +76,7 @@ _VOLUME: Final = _level(
     "cinder cephfs flocker downwardAPI fc azureFile configMap vsphereVolume quobyte azureDisk",
     "photonPersistentDisk projected portworxVolume scaleIO storageos csi ephemeral image",
     hostPath=_level("path type"),
-    emptyDir=_level("medium sizeLimit"),
+    emptyDir=_level("medium sizeLimit mode"),
     persistentVolumeClaim=_level("claimName readOnly"),
 )
 _TERMS: Final = (
@@ -87,7 +88,7 @@ POD: Final = _level(
     "hostIPC hostUsers shareProcessNamespace imagePullSecrets hostname hostnameOverride subdomain",
     "schedulerName hostAliases priorityClassName priority dnsConfig readinessGates",
     "runtimeClassName enableServiceLinks preemptionPolicy overhead setHostnameAsFQDN os",
-    "schedulingGates resourceClaims workloadRef schedulingGroup",
+    "schedulingGates resourceClaims workloadRef schedulingGroup evictionResponders",
     containers_list=_CONTAINER,
     initContainers_list=_CONTAINER,
     ephemeralContainers_list=_CONTAINER,
