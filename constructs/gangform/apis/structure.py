@@ -47,6 +47,8 @@ class Field(NamedTuple):
     """Bounds of a number, or of how many items a list has."""
     since: Release | None
     fields: Mapping[str, Field]
+    must: tuple[str, ...] = ()
+    """Names of the fields inside without which it is refused."""
 
 
 class Departure(NamedTuple):
@@ -88,7 +90,14 @@ def structure(text: str) -> Field:
             since=Release.parse(found["since"]) if found["since"] else None,
             fields=fields,
         )
-    return Field("", "map", (), False, False, 0, _LARGEST, None, root)
+    return _whole(Field("", "map", (), False, False, 0, _LARGEST, None, root))
+
+
+def _whole(field: Field) -> Field:
+    """A field, all of it read."""
+    fields = {name: _whole(below) for name, below in field.fields.items()}
+    must = tuple(name for name, below in fields.items() if below.refused)
+    return field._replace(fields=fields, must=must)
 
 
 def departures(
@@ -104,27 +113,39 @@ def departures(
     """
     if not isinstance(node, Mapping) or not field.fields:
         return
-    for name, below in field.fields.items():
-        if below.refused and node.get(name) is None:
-            yield Departure("absent", (*at, name), below)
+    for name in field.must:
+        if node.get(name) is None:
+            yield Departure("absent", (*at, name), field.fields[name])
     for name, value in node.items():
         known = field.fields.get(name)
-        path = (*at, name)
         if value is None:
             continue
         if known is None:
-            yield Departure("unknown", path, None, tuple(field.fields))
+            yield Departure("unknown", (*at, name), None, tuple(field.fields))
         elif known.since is not None and release is not None and release < known.since:
-            yield Departure("newer", path, known)
+            yield Departure("newer", (*at, name), known)
         elif not _holds(value, known):
-            yield Departure("value", path, known)
-        elif (
-            known.shape == "maps" and not isinstance(value, str) and not isinstance(value, Mapping)
-        ):
-            for index, item in enumerate(value if not isinstance(value, int) else ()):
-                yield from departures(item, known, release, (*path, index))
-        elif known.shape == "map":
-            yield from departures(value, known, release, path)
+            yield Departure("value", (*at, name), known)
+        elif known.fields and known.shape == "maps":
+            if not isinstance(value, (str, int, Mapping)):
+                for index, item in enumerate(value):
+                    yield from departures(item, known, release, (*at, name, index))
+        elif known.fields and known.shape == "map":
+            yield from departures(value, known, release, (*at, name))
+
+
+def strangers(node: Node, field: Field, at: Path = ()) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Where a map has names that its structure does not know, with those that it does; values are not looked at."""
+    if isinstance(node, Mapping) and field.fields:
+        for name, value in node.items():
+            known = field.fields.get(name)
+            if known is None:
+                yield (*at, name), tuple(field.fields)
+            elif known.fields and known.shape == "map":
+                yield from strangers(value, known, (*at, name))
+            elif known.fields and isinstance(value, list):
+                for index, item in enumerate(value):
+                    yield from strangers(item, known, (*at, name, index))
 
 
 def unrendered(value: Node | None) -> bool:

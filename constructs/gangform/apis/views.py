@@ -72,6 +72,11 @@ class Documents:
         for key in pod.varying:
             self._by_varying[namespace, key].append(number)
 
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds that occur."""
+        return frozenset(self._by_kind)
+
     def of(self, *kinds: str) -> Sequence[Document]:
         """The documents of these kinds, kind after kind, each in the order of the documents."""
         return [document for kind in kinds for document in self._by_kind.get(kind, ())]

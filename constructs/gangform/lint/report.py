@@ -20,7 +20,7 @@ from gangform.lint.kustomizations import MAY_BE_CHANGED, Kustomization, unbuilt,
 from gangform.lint.objects import Content, Fault, Object, chart, named_path, read
 from gangform.lint.sets import documents, sets
 from gangform.lint.sources import Found
-from gangform.rules.rule import Context, load
+from gangform.rules.rule import Context, asked, load
 
 
 class Located(NamedTuple):
@@ -153,10 +153,8 @@ def _found(
     if not documents:
         return
     index = Documents(documents)
-    for rule in load().values():
-        if rule.applies(context):
-            for subject in rule.subjects(index):
-                try:
-                    yield from rule.found(subject, index, context)
-                except Exception as error:
-                    failed.setdefault(rule.code.id, Failed(rule.code.id, subject, error))
+    for rule, subject in asked(index, context):
+        try:
+            yield from rule.found(subject, index, context)
+        except Exception as error:
+            failed.setdefault(rule.code.id, Failed(rule.code.id, subject, error))

@@ -6,6 +6,7 @@ same registry serves synth, the constructs and lint, so that a rule judges what 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeVar
@@ -85,7 +86,7 @@ class Rule(NamedTuple):
         """Whether the context says what the rule needs."""
         if self.scope == "cluster" and not context.complete:
             return False
-        return all(context.offers(need) for need in self.needs)
+        return not self.needs or all(context.offers(need) for need in self.needs)
 
     def subjects(self, documents: Documents) -> Sequence[Document]:
         """The documents that it is called for."""
@@ -217,18 +218,42 @@ def joined(make: Callable[[Documents], T]) -> Callable[[Documents], T]:
 
 def load() -> Mapping[str, Rule]:
     """Import every module of rules, and give all rules by code."""
+    _import()
+    return RULES
+
+
+@cache
+def _import() -> None:
     for module in MODULES:
         import_module(f"gangform.rules.{module}")
-    return RULES
+
+
+@cache
+def _about(kinds: frozenset[str], count: int) -> tuple[str, ...]:
+    """The codes of the rules, so many as are registered, that start from one of these kinds."""
+    assert count == len(RULES)
+    return tuple(
+        code
+        for code, each in RULES.items()
+        if each.kinds == EVERY_KIND or not kinds.isdisjoint(each.kinds)
+    )
+
+
+def asked(documents: Documents, context: Context) -> Iterator[tuple[Rule, Document]]:
+    """Each rule that applies with each document that it is called for, rule after rule."""
+    rules = load()
+    for code in _about(documents.kinds, len(rules)):
+        each = rules[code]
+        if each.applies(context):
+            for document in each.subjects(documents):
+                yield each, document
 
 
 def judge(documents: Documents, context: Context) -> list[Finding]:
     """Run every rule that applies; sorted, without duplicates."""
     found: list[Finding] = []
-    for each in load().values():
-        if each.applies(context):
-            for document in each.subjects(documents):
-                for fault in each.check(document, documents, context):
-                    if each.keeps(document, fault):
-                        found.append(each.finding(document, fault))
+    for each, document in asked(documents, context):
+        for fault in each.check(document, documents, context):
+            if each.keeps(document, fault):
+                found.append(each.finding(document, fault))
     return list(ordered(found))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gangform.apis.pod_fields import POD, SPECS
-from gangform.apis.structure import Departure, departures, structure
+from gangform.apis.structure import strangers, structure
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig
 from gangform.findings import Path, Severity, declare
@@ -24,7 +24,7 @@ _NEAR: Final = 0.8
 """Below this a name may be that of a later release."""
 
 
-def _departs(subject: Document, documents: Documents) -> Iterator[Departure]:
+def _strange(subject: Document, documents: Documents) -> Iterator[tuple[Path, tuple[str, ...]]]:
     places: list[tuple[Path, str]] = []
     own_spec = SPECS.get((subject.key.group, subject.kind))
     if own_spec is not None:
@@ -36,7 +36,7 @@ def _departs(subject: Document, documents: Documents) -> Iterator[Departure]:
     for path, text in dict(places).items():
         node = dig(subject.manifest, *path)
         if node is not None:
-            yield from departures(node, structure(text), None, path)
+            yield from strangers(node, structure(text), path)
 
 
 @rule(MISSPELT, kinds=dict.fromkeys((*WORKLOADS, *(kind for _, kind in SPECS))))
@@ -44,15 +44,13 @@ def field_misspelt(subject: Document, documents: Documents, context: Context) ->
     """No field has nearly the name of one that the API has."""
     from difflib import get_close_matches
 
-    for departure in _departs(subject, documents):
-        if departure.kind != "unknown":
-            continue
-        name, above = str(departure.path[-1]), departure.path[:-1]
-        near = get_close_matches(name, departure.known, n=1, cutoff=_NEAR)
+    for path, known in _strange(subject, documents):
+        name, above = str(path[-1]), path[:-1]
+        near = get_close_matches(name, known, n=1, cutoff=_NEAR)
         if near:
             twice = dig(subject.manifest, *above, near[0]) is not None
             yield Fault(
-                path=departure.path,
+                path=path,
                 what=f"the API has no `{name}` here; {near[0]} is its nearest",
                 fix=f"remove it: {near[0]} is written too" if twice else f"write it as {near[0]}",
                 seen={"field": name},
