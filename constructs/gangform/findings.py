@@ -126,6 +126,11 @@ def show_path(path: Path) -> str:
     return text
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with what it counts, in messages and reports: `1 worker`, `2 workers`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 class GangformError(Exception):
     """The root of all errors that gangform raises on purpose."""
 

@@ -324,8 +324,3 @@ def spell(resource: str, amount: int) -> str:
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
         return str(Bytes(amount))
     return canonical(str(int(amount)))
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with what it counts: `1 worker`, `2 workers`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gangform.cli.files import read_stream, write_text
 from gangform.cli.findings import show, summary
 from gangform.cli.terminal import UsageError, say, tell
+from gangform.findings import counted
 
 if TYPE_CHECKING:
     from gangform.apis.nodes import NodeView
@@ -55,7 +56,7 @@ def import_nodes(arguments: Namespace) -> int:
         _keep(home, made, nodes)
     else:
         say(made.text)
-    tell(_counted(made, len(nodes)))
+    tell(_placed(made, len(nodes)))
     if made.findings:
         tell(summary(made.findings))
     return 0
@@ -121,14 +122,14 @@ def _keep(home: _Home, made: Survey, nodes: Sequence[NodeView]) -> None:
         )
 
 
-def _counted(made: Survey, nodes: int) -> str:
+def _placed(made: Survey, nodes: int) -> str:
     """Every node in some number."""
     seen = made.seen
     parts = [f"{count} in {name} ({hardware})" for name, count, hardware in made.pools]
     plain = f"{len(seen.plain)} without GPUs" if seen.plain else ""
-    said = f"{nodes} node{'' if nodes == 1 else 's'}"
-    if counted := ", ".join(part for part in [*parts, plain] if part):
-        said += f": {counted}"
+    said = counted(nodes, "node")
+    if where := ", ".join(part for part in [*parts, plain] if part):
+        said += f": {where}"
     if seen.away:
         rest = len(seen.away) - _NAMED
         some = f"{', '.join(seen.away[:_NAMED])}{f' and {rest} more' if rest > 0 else ''}"

@@ -16,7 +16,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gangform.cli.terminal import paint, tell
-from gangform.findings import DocumentPath, Finding, InputError, Severity, ordered, show_path
+from gangform.findings import (
+    DocumentPath,
+    Finding,
+    InputError,
+    Severity,
+    counted,
+    ordered,
+    show_path,
+)
 
 if TYPE_CHECKING:
     from gangform.inputs.spans import Spans
@@ -66,7 +74,7 @@ def summary(findings: Sequence[Finding], after: str = "") -> str:
     for severity in Severity:
         count = sum(finding.code.severity is severity for finding in findings)
         if count:
-            counts.append(f"{count} {severity.word}{'s' if count > 1 else ''}")
+            counts.append(counted(count, severity.word))
     return f"{', '.join(counts)}{f'; {after}' if after else ''}" if counts else ""
 
 

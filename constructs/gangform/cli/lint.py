@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gangform.cli.findings import head, indented, summary
 from gangform.cli.terminal import UsageError, paint, say, tell
-from gangform.findings import CODES
+from gangform.findings import CODES, counted
 
 if TYPE_CHECKING:
     from gangform.inputs.given import Running
@@ -164,10 +164,6 @@ def _fault(failure: Failed, *, debug: bool) -> None:
 
 def _summary(findings: Sequence[Located], report: Report) -> str:
     counts = summary([each.finding for each in findings]) or "nothing found"
-    files = f" in {_count(report.files, 'file')}" if report.files > 1 else ""
-    others = f", {_count(report.others, 'other')} passed over" if report.others else ""
-    return f"{counts}; {_count(report.objects, 'object')}{files} judged{others}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    files = f" in {counted(report.files, 'file')}" if report.files > 1 else ""
+    others = f", {counted(report.others, 'other')} passed over" if report.others else ""
+    return f"{counts}; {counted(report.objects, 'object')}{files} judged{others}"

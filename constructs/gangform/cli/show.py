@@ -15,7 +15,7 @@ from gangform.cli.findings import as_data, refused, show, summary
 from gangform.cli.selection import select
 from gangform.cli.table import Block, Cells, as_markdown, as_text, structured
 from gangform.cli.terminal import say, tell
-from gangform.findings import InputError, Prerequisite
+from gangform.findings import InputError, Prerequisite, counted
 
 if TYPE_CHECKING:
     from gangform.engines.engine import Launch, Probe
@@ -83,7 +83,7 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str], form: str) -> Iterator[B
         rows.append(
             (
                 f"pool {one.pool}",
-                f"{one.needed} {_plural('node', one.needed)} filled, {one.peak} at the peak; {has}",
+                f"{counted(one.needed, 'node')} filled, {one.peak} at the peak; {has}",
             )
         )
         if cluster.pools[one.pool].domains is None:
@@ -135,12 +135,13 @@ def _serving(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
     extras = f", decodeContext {shape.decode_context}" if shape.decode_context > 1 else ""
     extras += ", whole experts on each rank" if shape.expert_parallel else ""
     yield "shape", f"{split} = {shape.world} GPUs{extras}"
-    highest, pods = serving.highest_groups, f"{shape.size} {_plural('pod', shape.size)}"
-    count = f"{serving.lowest_groups} to {highest}" if plan.lead.scaling else str(highest)
+    highest, pods = serving.highest_groups, counted(shape.size, "pod")
+    groups = counted(highest, "group")
+    if plan.lead.scaling:
+        groups = f"{serving.lowest_groups} to {groups}"
     yield (
         "groups",
-        f"{count} {_plural('group', highest)} x {pods} x {shape.gpus_per_pod} GPUs = "
-        f"{highest * shape.gpus} GPUs",
+        f"{groups} x {pods} x {shape.gpus_per_pod} GPUs = {highest * shape.gpus} GPUs",
     )
     doubted = ", ".join(role.hardware.unverified)
     if doubted:
@@ -234,7 +235,7 @@ def _rollout(plan: ServingPlan) -> Iterator[Cells]:
     )
     yield (
         "",
-        f"{each}at most {rollout.peak} {_plural('group', rollout.peak)} = {rollout.peak * shape.gpus} GPUs at once, "
+        f"{each}at most {counted(rollout.peak, 'group')} = {rollout.peak * shape.gpus} GPUs at once, "
         f"at least {rollout.floor} serving, about {rollout.duration} in all"
         + (
             "; the peak at the autoscaler's maximum, the rest at its minimum"
@@ -244,10 +245,10 @@ def _rollout(plan: ServingPlan) -> Iterator[Cells]:
     )
     if rollout.partition:
         more = rollout.peak - (plan.lead.replicas or rollout.peak)
-        stays = f", and {more} surge {_plural('group', more)} as long beside them" if more else ""
+        stays = f", and {counted(more, 'surge group')} as long beside them" if more else ""
         yield "", f"groups 0 to {rollout.partition - 1} keep the old revision{stays}"
     if rollout.spare:
-        yield "", f"{rollout.spare} spare {_plural('group', rollout.spare)} kept free in the pool"
+        yield "", f"{counted(rollout.spare, 'spare group')} kept free in the pool"
 
 
 def _wide(plan: ServingPlan) -> Iterator[Cells]:
@@ -271,7 +272,3 @@ def _probe(probe: Probe) -> str:
         f"GET {probe.path} on {probe.port} every {probe.period}, {probe.failures} failures, "
         f"timeout {probe.timeout}"
     )
-
-
-def _plural(noun: str, count: int) -> str:
-    return noun if count == 1 else f"{noun}s"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gangform.cli.findings import as_data, refused, show, summary
 from gangform.cli.selection import Selection, fleet_file, select
 from gangform.cli.terminal import Progress, paint, say, say_bytes, tell
-from gangform.findings import Finding, InputError, ordered
+from gangform.findings import Finding, InputError, counted, ordered
 
 if TYPE_CHECKING:
     from gangform.publish import Differences, Outcome
@@ -37,7 +37,7 @@ def synth(arguments: Namespace) -> int:
         show(made.findings, spans)
         if arguments.stdout:
             say_bytes(b"---\n".join(file.content for file in made.files))
-            return _counted(made.findings)
+            return _told(made.findings)
         return _published(arguments, chosen, made)
     except InputError as error:
         return refused(error, spans, NOTHING)
@@ -65,8 +65,8 @@ def validate(arguments: Namespace) -> int:
         if made is not None:
             objects = sum(len(file.bundle.documents) for file in made.files)
             say(
-                f"{fleet_file(arguments)} is valid: {_count(len(made.files), 'file')} "
-                f"with {_count(objects, 'object')} would be written"
+                f"{fleet_file(arguments)} is valid: {counted(len(made.files), 'file')} "
+                f"with {counted(objects, 'object')} would be written"
             )
         if found:
             tell(summary(found))
@@ -125,7 +125,7 @@ def _published(arguments: Namespace, chosen: Selection, made: Synthesis) -> int:
         word = paint("warning", "yellow", sys.stderr)
         tell(f"{word}: the fleet has no serving, so the files of those that were in it are removed")
     say(_said(outcome, root))
-    return _counted(made.findings)
+    return _told(made.findings)
 
 
 def _output_folder(arguments: Namespace) -> Path:
@@ -136,7 +136,7 @@ def _output_folder(arguments: Namespace) -> Path:
 
 def _said(outcome: Outcome, root: Path) -> str:
     parts = [
-        f"wrote {_count(len(outcome.written), 'file')}" if outcome.written else "",
+        f"wrote {counted(len(outcome.written), 'file')}" if outcome.written else "",
         f"removed {len(outcome.removed)} ({_listed(outcome.removed)})" if outcome.removed else "",
         f"{len(outcome.unchanged)} unchanged" if outcome.unchanged else "",
     ]
@@ -153,8 +153,8 @@ def _checked(differences: Differences, root: Path, findings: Sequence[Finding]) 
     for one in differences.stale:
         say(one.unified(root) or f"{root / one.path}: left by a run that was killed")
     if not differences.stale:
-        say(f"{root} is current: {_count(len(differences.unchanged), 'file')}")
-        return _counted(findings)
+        say(f"{root} is current: {counted(len(differences.unchanged), 'file')}")
+        return _told(findings)
     kinds = [one.kind for one in differences.stale]
     counts = [
         f"{kinds.count(kind)} {kind}"
@@ -166,11 +166,7 @@ def _checked(differences: Differences, root: Path, findings: Sequence[Finding]) 
     return 1
 
 
-def _counted(findings: Sequence[Finding]) -> int:
+def _told(findings: Sequence[Finding]) -> int:
     if findings:
         tell(summary(findings))
     return 0
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -10,6 +10,7 @@ from gangform.apis.effects import Outcome
 from gangform.diff.record import Field, Price, Rollout
 from gangform.documents.changes import Change
 from gangform.documents.document import Node, printable
+from gangform.findings import counted
 from gangform.units import Seconds
 
 _LONGEST = 60
@@ -54,7 +55,7 @@ def _verdict(price: Price) -> str:
         side = 1 if price.news == "added" else 0
         if price.role != "workload" or price.groups is None:
             return word
-        return f"{word}: {_count(price.groups[side], 'group')}, {_count(price.gpus[side], 'GPU')}"
+        return f"{word}: {counted(price.groups[side], 'group')}, {counted(price.gpus[side], 'GPU')}"
     behind = named(price.decisive)
     if price.outcome is Outcome.ROLLS:
         return f"{_rolls(price)}: {behind}"
@@ -63,9 +64,9 @@ def _verdict(price: Price) -> str:
     if price.outcome is Outcome.RECREATES:
         if price.role != "workload":
             return f"made anew: it was {price.former}"
-        groups = "all groups" if price.groups is None else _count(price.groups[0], "group")
+        groups = "all groups" if price.groups is None else counted(price.groups[0], "group")
         why = f"it was {price.former}" if price.former else f"{behind} ({_says(price)})"
-        return f"recreates {groups} ({_count(price.gpus[0], 'GPU')}): {why}"
+        return f"recreates {groups} ({counted(price.gpus[0], 'GPU')}): {why}"
     if not price.fields:
         return word
     more = _says(price)
@@ -79,7 +80,7 @@ def _rolls(price: Price) -> str:
     if not how.most:
         held = price.groups is None or price.groups[1]
         return "no restart, a canary holds back all groups" if held else "no restart, no groups"
-    count = _count(how.most, "group")
+    count = counted(how.most, "group")
     if how.least != how.most:
         count = f"{how.least} to {count}"
     together = ""
@@ -91,7 +92,7 @@ def _rolls(price: Price) -> str:
 
 
 def _meanwhile(how: Rollout) -> Iterator[str]:
-    yield f"+{_count(how.more_gpus, 'GPU')} while it lasts"
+    yield f"+{counted(how.more_gpus, 'GPU')} while it lasts"
     yield "no promise how many serve" if how.serving is None else f"at least {how.serving} serving"
     if not how.ends:
         yield "it never ends under Kueue"
@@ -121,7 +122,7 @@ def _scale(price: Price) -> Iterator[str]:
     if price.groups is not None and price.groups[0] != price.groups[1]:
         groups = price.groups[1] - price.groups[0]
         word = "more" if groups > 0 else "less"
-        yield f"{_count(abs(groups), 'group')} {word} ({gpus})"
+        yield f"{counted(abs(groups), 'group')} {word} ({gpus})"
     elif more:
         yield f"{gpus} for good" + (" at the minimum" if price.groups is None else "")
 
@@ -170,10 +171,6 @@ def _without(entries: Sequence[Node], others: Sequence[Node]) -> list[str]:
 
 def _json(node: Node) -> str:
     return json.dumps(node, ensure_ascii=False, sort_keys=True)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def record(price: Price) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gangform.apis.nodes import NodeView
 from gangform.apis.versions import Release
-from gangform.findings import Finding, InputPath, Severity, declare, ordered
+from gangform.findings import Finding, InputPath, Severity, counted, declare, ordered
 from gangform.inputs.cluster import Library
 from gangform.inputs.matching import Match, differences, match
 from gangform.inputs.observed import Inventory, Known, Observed, inventory, usual_name
@@ -165,7 +165,7 @@ def _topology(cluster: str, name: str, pool: Observed) -> Iterator[Finding]:
         yield Finding(
             code=UNPLACED,
             at=at,
-            what=f"{_count(len(names), 'node')} of {len(pool.nodes)} in pool {name} without the label {key}: "
+            what=f"{counted(len(names), 'node')} of {len(pool.nodes)} in pool {name} without the label {key}: "
             f"{_some(names)}",
             fix=f"label {'it' if len(names) == 1 else 'them'}, or find out why nobody did: "
             f"`kubectl get nodes -L {key}`",
@@ -204,7 +204,7 @@ def _unknown(cluster: str, name: str, pool: Observed, missing: str) -> Finding:
     return Finding(
         code=SHAPE_UNKNOWN,
         at=InputPath(("clusters", cluster, "pools", name, "hardware")),
-        what=f"no label of the {_count(len(pool.nodes), 'node')} with {label_key}: {product} says {missing}, so the "
+        what=f"no label of the {counted(len(pool.nodes), 'node')} with {label_key}: {product} says {missing}, so the "
         "pool is written as a comment",
         fix=f"write profiles/hardware/{name}.yaml, and `{name}: {{hardware: {name}}}` into the cluster's pools",
     )
@@ -234,7 +234,7 @@ def _uncounted(cluster: str, seen: Inventory) -> Iterator[Finding]:
     ]
     for names, why, fix in kinds:
         if names:
-            what = f"{_count(len(names), 'node')} {why}, not counted: {_some(names)}"
+            what = f"{counted(len(names), 'node')} {why}, not counted: {_some(names)}"
             yield Finding(code=NOT_COUNTED, at=at, what=what, fix=fix)
 
 
@@ -242,7 +242,3 @@ def _some(names: Sequence[str]) -> str:
     """Names, of very many only the first."""
     rest = len(names) - _NAMED
     return f"{', '.join(names[:_NAMED])}{f' and {rest} more' if rest > 0 else ''}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

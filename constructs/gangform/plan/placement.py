@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gangform.admission.admission import Demand
 from gangform.apis.core import HOSTNAME
-from gangform.findings import Finding, InputPath, Severity, declare
+from gangform.findings import Finding, InputPath, Severity, counted, declare
 from gangform.inputs.cluster import Cluster, Pool
 from gangform.plan.figures import formula
 
@@ -239,7 +239,7 @@ def _nodes(plan: PoolPlan, demands: Sequence[Demand], cluster: Cluster) -> Itera
             code=POOL_SMALL,
             at=here,
             what=f"the groups of pool {plan.pool} fill {plan.needed} nodes, it has {plan.nodes}",
-            fix=f"take away groups worth {short} {'node' if short == 1 else 'nodes'}, or leave `nodes` out where "
+            fix=f"take away groups worth {counted(short, 'node')}, or leave `nodes` out where "
             "nodes are added on demand",
             seen=seen,
         )

@@ -11,7 +11,7 @@ from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, mapping, text, whole
-from gangform.findings import Path, Severity, declare
+from gangform.findings import Path, Severity, counted, declare
 from gangform.rules.joins import (
     amount,
     base_groups,
@@ -25,7 +25,6 @@ from gangform.rules.joins import (
     surely,
 )
 from gangform.rules.rule import Context, Fault, joined, rule
-from gangform.units import counted
 
 OVERLAP = declare(
     "budgets-overlap",

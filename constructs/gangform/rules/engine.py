@@ -10,7 +10,7 @@ from gangform.apis.forms import GroupView, PodView
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import sequence, text
 from gangform.engines.engine import EngineReading
-from gangform.findings import Path, Severity, declare
+from gangform.findings import Path, Severity, counted, declare
 from gangform.rules.joins import (
     SETS,
     Run,
@@ -22,7 +22,6 @@ from gangform.rules.joins import (
     workers_apart,
 )
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
-from gangform.units import counted
 
 TOO_FEW_GPUS = declare(
     "engine-needs-more-gpus",
