@@ -179,7 +179,7 @@ def queue_prerequisites(demands: Sequence[Demand], cluster: Cluster) -> Iterator
     yield Prerequisite(
         what=f"Volcano {cluster.versions.volcano or ''}".rstrip()
         + " with its scheduler, controllers and webhooks",
-        check=f"kubectl get crd queues.{_group()} && kubectl get deploy -n volcano-system",
+        check=f"kubectl get crd queues.{api.GROUP} && kubectl get deploy -n volcano-system",
         without="pods stay Pending without an event: nobody serves their scheduler",
     )
     ours = cluster.foundation != "existing"
@@ -187,13 +187,9 @@ def queue_prerequisites(demands: Sequence[Demand], cluster: Cluster) -> Iterator
         applied = ", applied before the first serving" if ours else ""
         yield Prerequisite(
             what=f"Volcano Queue {queue} is Open{applied}",
-            check=f"kubectl get queues.{_group()} {queue} -o jsonpath='{{.status.state}}'",
+            check=f"kubectl get queues.{api.GROUP} {queue} -o jsonpath='{{.status.state}}'",
             without="groups stay pending, or stop at a lone leader, without an event",
         )
-
-
-def _group() -> str:
-    return api.API_VERSION.partition("/")[0]
 
 
 def _pools(demands: Sequence[Demand], cluster: Cluster) -> list[str]:

@@ -12,12 +12,9 @@ from gangform.apis import keys
 from gangform.apis.effects import API_SERVER, Effect, Effects, Outcome, field
 from gangform.apis.kueue_effects import queue_labels
 from gangform.apis.versions import Evidence
+from gangform.documents.document import group_of
 
 _METADATA = Effect(("metadata",), Outcome.NONE, Evidence.LAB, "apimachinery ObjectMeta")
-
-
-def _group(api_version: str) -> str:
-    return api_version.rpartition("/")[0]
 
 
 def replicas() -> Iterator[Effect]:
@@ -34,7 +31,7 @@ def replicas() -> Iterator[Effect]:
 
 
 DEPLOYMENT = Effects(
-    _group(keys.APPS),
+    group_of(keys.APPS),
     "Deployment",
     [
         *queue_labels("a Deployment"),
@@ -96,7 +93,7 @@ SERVICE = Effects(
 )
 
 BUDGET = Effects(
-    _group(keys.POLICY),
+    group_of(keys.POLICY),
     "PodDisruptionBudget",
     [
         _METADATA,
@@ -111,7 +108,7 @@ BUDGET = Effects(
 )
 
 AUTOSCALER = Effects(
-    _group(keys.AUTOSCALING),
+    group_of(keys.AUTOSCALING),
     "HorizontalPodAutoscaler",
     [
         _METADATA,
@@ -136,7 +133,7 @@ AUTOSCALER = Effects(
 )
 
 POLICY = Effects(
-    _group(keys.NETWORKING),
+    group_of(keys.NETWORKING),
     "NetworkPolicy",
     [
         _METADATA,
@@ -157,13 +154,13 @@ ACCOUNT = Effects(
 )
 
 MONITOR = Effects(
-    _group(keys.MONITORING),
+    group_of(keys.MONITORING),
     "PodMonitor",
     [Effect((), Outcome.NONE, Evidence.DOCS, "observability §3")],
 )
 
 RULE = Effects(
-    _group(keys.MONITORING),
+    group_of(keys.MONITORING),
     "PrometheusRule",
     [Effect((), Outcome.NONE, Evidence.DOCS, "observability §3")],
 )

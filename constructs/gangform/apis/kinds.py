@@ -12,6 +12,7 @@ from gangform.apis import disaggregatedset, kueue, leaderworkerset, volcano
 from gangform.apis.keys import (
     APPS,
     AUTOSCALING,
+    COMPUTE_DOMAIN_GROUP,
     INFERENCE,
     KEDA,
     MONITORING,
@@ -21,12 +22,7 @@ from gangform.apis.keys import (
     SCHEDULING,
     STORAGE,
 )
-from gangform.documents.document import Manifest, mapping, text
-
-
-def _group(api_version: str) -> str:
-    return api_version.rpartition("/")[0]
-
+from gangform.documents.document import Manifest, group_of, mapping, text
 
 _GATEWAY = "gateway.networking.k8s.io"
 _TRIED_INFERENCE = "inference.networking.x-k8s.io"
@@ -52,15 +48,17 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         ("",),
     ),
     **dict.fromkeys(
-        ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), (_group(APPS), "extensions")
+        ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), (group_of(APPS), "extensions")
     ),
     **dict.fromkeys(("CronJob", "Job"), (_BATCH,)),
-    "PodDisruptionBudget": (_group(POLICY),),
-    "HorizontalPodAutoscaler": (_group(AUTOSCALING),),
-    **dict.fromkeys(("Ingress", "NetworkPolicy"), (_group(NETWORKING), "extensions")),
-    **dict.fromkeys(("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), (_group(RBAC),)),
-    "PriorityClass": (_group(SCHEDULING),),
-    "StorageClass": (_group(STORAGE),),
+    "PodDisruptionBudget": (group_of(POLICY),),
+    "HorizontalPodAutoscaler": (group_of(AUTOSCALING),),
+    **dict.fromkeys(("Ingress", "NetworkPolicy"), (group_of(NETWORKING), "extensions")),
+    **dict.fromkeys(
+        ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), (group_of(RBAC),)
+    ),
+    "PriorityClass": (group_of(SCHEDULING),),
+    "StorageClass": (group_of(STORAGE),),
     **dict.fromkeys(("DeviceClass", "ResourceClaim", "ResourceClaimTemplate"), (_DEVICES,)),
     "LeaderWorkerSet": (leaderworkerset.GROUP,),
     **dict.fromkeys(("DisaggregatedSet", "DisaggregatedSetRoleScaler"), (disaggregatedset.GROUP,)),
@@ -76,17 +74,17 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         ),
         (kueue.GROUP,),
     ),
-    "Queue": (_group(volcano.API_VERSION),),
+    "Queue": (volcano.GROUP,),
     # Also of Kubernetes itself and of the scheduler plugins: another object with the same purpose and other fields.
-    "PodGroup": (_group(volcano.API_VERSION),),
-    "HyperNode": (_group(volcano.TOPOLOGY_API_VERSION),),
-    **dict.fromkeys(("PodMonitor", "PrometheusRule", "ServiceMonitor"), (_group(MONITORING),)),
-    "ScaledObject": (_group(KEDA),),
+    "PodGroup": (volcano.GROUP,),
+    "HyperNode": (volcano.TOPOLOGY_GROUP,),
+    **dict.fromkeys(("PodMonitor", "PrometheusRule", "ServiceMonitor"), (group_of(MONITORING),)),
+    "ScaledObject": (group_of(KEDA),),
     **dict.fromkeys(("InferenceModel", "InferenceObjective"), (_TRIED_INFERENCE,)),
     "VerticalPodAutoscaler": ("autoscaling.k8s.io",),
-    "InferencePool": (_group(INFERENCE), _TRIED_INFERENCE),
+    "InferencePool": (group_of(INFERENCE), _TRIED_INFERENCE),
     **dict.fromkeys(("GRPCRoute", "Gateway", "HTTPRoute"), (_GATEWAY,)),
-    "ComputeDomain": ("resource.nvidia.com",),
+    "ComputeDomain": (COMPUTE_DOMAIN_GROUP,),
 }
 """The groups of a kind. A kind without a row is one that no rule depends on."""
 
@@ -115,7 +113,7 @@ NO_NAMESPACE = frozenset(
 
 def in_full(manifest: Manifest) -> str:
     """The kind of an object; with its group where rules know the kind from another: `Job.batch.volcano.sh`."""
-    kind, group = text(manifest, "kind"), _group(text(manifest, "apiVersion"))
+    kind, group = text(manifest, "kind"), group_of(text(manifest, "apiVersion"))
     groups = GROUPS.get(kind)
     return kind if groups is None or group in groups else f"{kind}.{group}"
 

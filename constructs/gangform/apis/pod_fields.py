@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gangform.apis.keys import APPS, AUTOSCALING, POLICY
+from gangform.documents.document import group_of
 
 
 def _level(*names: str, **below: str) -> str:
@@ -120,21 +121,21 @@ SPECS: Final[Mapping[tuple[str, str], str]] = {
         "trafficDistribution topologyKeys ipFamily",
         ports_list=_level("name protocol appProtocol port targetPort nodePort"),
     ),
-    (POLICY.partition("/")[0], "PodDisruptionBudget"): _level(
+    (group_of(POLICY), "PodDisruptionBudget"): _level(
         "minAvailable maxUnavailable unhealthyPodEvictionPolicy",
         selector=_level("matchLabels matchExpressions"),
     ),
-    (AUTOSCALING.partition("/")[0], "HorizontalPodAutoscaler"): _level(
+    (group_of(AUTOSCALING), "HorizontalPodAutoscaler"): _level(
         "minReplicas maxReplicas metrics targetCPUUtilizationPercentage",
         scaleTargetRef=_level("apiVersion kind name"),
         behavior=_level("scaleUp scaleDown"),
     ),
-    (APPS.partition("/")[0], "Deployment"): _level(
+    (group_of(APPS), "Deployment"): _level(
         "replicas template strategy minReadySeconds revisionHistoryLimit paused",
         "progressDeadlineSeconds",
         selector=_level("matchLabels matchExpressions"),
     ),
-    (APPS.partition("/")[0], "StatefulSet"): _level(
+    (group_of(APPS), "StatefulSet"): _level(
         "replicas template volumeClaimTemplates serviceName podManagementPolicy updateStrategy",
         "revisionHistoryLimit minReadySeconds persistentVolumeClaimRetentionPolicy ordinals",
         selector=_level("matchLabels matchExpressions"),

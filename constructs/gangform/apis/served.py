@@ -16,6 +16,7 @@ from gangform.apis import (
 )
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.versions import Release, Versions
+from gangform.documents.document import group_of
 
 Software = Literal["kubernetes", "lws", "kueue", "volcano", "other"]
 
@@ -63,10 +64,6 @@ def _kueue() -> dict[tuple[str, str], dict[str, Served]]:
     return found
 
 
-def _group(api_version: str) -> str:
-    return api_version.rpartition("/")[0]
-
-
 KINDS: Final[Mapping[tuple[str, str], Mapping[str, Served]]] = {
     (lws.GROUP, lws.KIND): {"v1": Served("lws", set_fields.SET)},
     (disaggregatedset.GROUP, disaggregatedset.KIND): {"v1": Served("lws", set_fields.ROLES)},
@@ -81,27 +78,27 @@ KINDS: Final[Mapping[tuple[str, str], Mapping[str, Served]]] = {
     (keys.COMPUTE_DOMAIN_GROUP, "ComputeDomain"): {
         "v1beta1": Served("other", gang_fields.DOMAIN, read=_NEVER)
     },
-    (_group(keys.INFERENCE), "InferencePool"): {
+    (group_of(keys.INFERENCE), "InferencePool"): {
         "v1": Served("other", gang_fields.POOL, read=_NEVER)
     },
-    (_group(keys.POLICY), "PodDisruptionBudget"): {
+    (group_of(keys.POLICY), "PodDisruptionBudget"): {
         "v1": Served("kubernetes", None),
         "v1beta1": Served("kubernetes", None, until=Release(1, 25)),
     },
-    (_group(keys.AUTOSCALING), "HorizontalPodAutoscaler"): {
+    (group_of(keys.AUTOSCALING), "HorizontalPodAutoscaler"): {
         "v1": Served("kubernetes", None),
         "v2": Served("kubernetes", None, since=Release(1, 23)),
         "v2beta1": Served("kubernetes", None, until=Release(1, 25)),
         "v2beta2": Served("kubernetes", None, until=Release(1, 26)),
     },
-    (_group(keys.APPS), "Deployment"): {"v1": Served("kubernetes", None)},
-    (_group(keys.APPS), "StatefulSet"): {"v1": Served("kubernetes", None)},
-    (_group(keys.NETWORKING), "Ingress"): {
+    (group_of(keys.APPS), "Deployment"): {"v1": Served("kubernetes", None)},
+    (group_of(keys.APPS), "StatefulSet"): {"v1": Served("kubernetes", None)},
+    (group_of(keys.NETWORKING), "Ingress"): {
         "v1": Served("kubernetes", None),
         "v1beta1": Served("kubernetes", None, until=Release(1, 22)),
     },
-    (_group(keys.NETWORKING), "NetworkPolicy"): {"v1": Served("kubernetes", None)},
-    (_group(keys.SCHEDULING), "PriorityClass"): {
+    (group_of(keys.NETWORKING), "NetworkPolicy"): {"v1": Served("kubernetes", None)},
+    (group_of(keys.SCHEDULING), "PriorityClass"): {
         "v1": Served("kubernetes", None),
         "v1beta1": Served("kubernetes", None, until=Release(1, 22)),
         "v1alpha1": Served("kubernetes", None, until=Release(1, 22)),

@@ -11,7 +11,7 @@ from gangform.apis.disaggregatedset import DisaggregatedSetForm
 from gangform.apis.forms import GroupView, PodView, Reader
 from gangform.apis.leaderworkerset import LeaderWorkerSetForm
 from gangform.apis.statefulset import StatefulSetForm
-from gangform.documents.document import Document, Key, sequence, text
+from gangform.documents.document import Document, Key, group_of, sequence, text
 
 FORMS: Mapping[str, Reader] = {
     form.kind: form
@@ -57,7 +57,7 @@ class Documents:
     def _made(self, document: Document) -> bool:
         """Whether a controller made it out of a set that stands here too, as a dump of a cluster shows it."""
         for owner in sequence(document.manifest, "metadata", "ownerReferences"):
-            group = text(owner, "apiVersion").rpartition("/")[0]
+            group = group_of(text(owner, "apiVersion"))
             kind, name = text(owner, "kind"), text(owner, "name")
             if form_of(kind) and Key(group, kind, document.key.namespace, name) in self._by_key:
                 return True

@@ -11,7 +11,7 @@ from gangform.diff.folders import Known, Priced, cluster_of, documents_of
 from gangform.diff.gate import not_allowed
 from gangform.diff.price import prices
 from gangform.diff.words import line, worth_saying
-from gangform.documents.document import Document, Key
+from gangform.documents.document import Document, Key, group_of
 from gangform.findings import Finding, InputError
 from gangform.units import Seconds
 
@@ -94,7 +94,7 @@ def known(plan: ClusterPlan | None) -> Known:
 def _durations(plan: ClusterPlan) -> Iterator[tuple[Key, Seconds]]:
     for serving in plan.servings:
         for workload in serving.workloads:
-            group = workload.form.api_version.rpartition("/")[0]
+            group = group_of(workload.form.api_version)
             key = Key(group, workload.form.kind, serving.namespace, workload.name)
             # Of groups that are workloads of their own, each takes its part.
             yield key, Seconds(workload.role.rollout.duration // len(serving.workloads))

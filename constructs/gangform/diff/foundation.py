@@ -70,17 +70,16 @@ def _queue(documents: Documents, name: str) -> Iterator[Key]:
 
 
 def _volcano(documents: Documents, group: GroupView) -> Iterator[Key]:
-    scheduling = volcano.API_VERSION.partition("/")[0]
     name = annotation(group, volcano.QUEUE_NAME)
     own = group.leader.annotations.get(volcano.GROUP_NAME)
     if own:
-        pods = _manifest(documents, Key(scheduling, "PodGroup", group.namespace, own))
+        pods = _manifest(documents, Key(volcano.GROUP, "PodGroup", group.namespace, own))
         name = text(pods, "spec", "queue")
         if mapping(pods, "spec", "networkTopology"):
             for node in documents.of("HyperNode"):
                 yield node.key
     if name:
-        yield Key(scheduling, "Queue", "", name)
+        yield Key(volcano.GROUP, "Queue", "", name)
 
 
 def _manifest(documents: Documents, key: Key) -> Manifest:

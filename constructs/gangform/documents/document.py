@@ -64,11 +64,15 @@ class Document:
         return text(self.manifest, "kind")
 
 
+def group_of(api_version: str) -> str:
+    """The API group of a group and version: `apps` of `apps/v1`, empty for the core's `v1`."""
+    return api_version.rpartition("/")[0]
+
+
 def key_of(manifest: Manifest) -> Key:
     """The key of a manifest; parts that are missing are empty texts."""
-    version = text(manifest, "apiVersion")
     return Key(
-        version.rpartition("/")[0],
+        group_of(text(manifest, "apiVersion")),
         text(manifest, "kind"),
         text(manifest, "metadata", "namespace"),
         text(manifest, "metadata", "name"),

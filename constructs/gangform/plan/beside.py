@@ -15,7 +15,7 @@ from gangform.apis.forms import Form
 from gangform.apis.keys import COMPUTE_DOMAINS, EXTERNAL_METRICS, GPU_CLIQUE, STORAGE
 from gangform.apis.leaderworkerset import DEFINITION
 from gangform.apis.pods import needs
-from gangform.documents.document import Key, Node
+from gangform.documents.document import Key, Node, group_of
 from gangform.engines.engine import Shape
 from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
@@ -72,10 +72,10 @@ def derive(serving: Serving, *, pods_have_account: bool) -> list[Key]:
 
 def _key(kind: str, namespace: str, name: str) -> Key:
     if kind == "PriorityClass":
-        return Key(SCHEDULING.rpartition("/")[0], kind, "", name)
+        return Key(group_of(SCHEDULING), kind, "", name)
     if kind == "StorageClass":
-        return Key(STORAGE.rpartition("/")[0], kind, "", name)
-    return Key(CORE.rpartition("/")[0], kind, namespace, name)
+        return Key(group_of(STORAGE), kind, "", name)
+    return Key(group_of(CORE), kind, namespace, name)
 
 
 def prerequisites(serving: Serving, named: Sequence[Key]) -> Iterator[Prerequisite]:

@@ -59,7 +59,6 @@ INERT = declare(
     "lab E8",
 )
 
-_GROUP: Final = volcano.API_VERSION.rpartition("/")[0]
 _PROVIDER: Final = Release(0, 7)
 """The first release of LWS that makes PodGroups, by its own notes; 0.5.1 has no provider."""
 
@@ -97,7 +96,7 @@ def _members(documents: Documents) -> dict[Key, list[GroupView]]:
     for group in documents.groups():
         names = {pod.annotations.get(volcano.GROUP_NAME) for pod in templates(group)} - {None}
         for name in sorted(name for name in names if name):
-            found[Key(_GROUP, "PodGroup", group.namespace, name)].append(group)
+            found[Key(volcano.GROUP, "PodGroup", group.namespace, name)].append(group)
     return dict(found)
 
 
@@ -139,7 +138,7 @@ def gang_without_resources(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A PodGroup of pods that stand here says what the whole gang takes."""
-    if subject.key.group != _GROUP or mapping(subject.manifest, "spec", "minResources"):
+    if subject.key.group != volcano.GROUP or mapping(subject.manifest, "spec", "minResources"):
         return
     sets = _members(documents).get(subject.key, [])
     if not sets:
@@ -156,7 +155,7 @@ def gang_without_resources(
 @rule(POD_GROUP, kinds=("PodGroup",))
 def pod_group_refused(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
     """A PodGroup as Volcano takes it."""
-    if subject.key.group == _GROUP:
+    if subject.key.group == volcano.GROUP:
         for path, what, fix in volcano.pod_group_faults(subject.manifest):
             yield Fault(path=path, what=what, fix=fix)
 
@@ -166,7 +165,7 @@ def volcano_queue_refused(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A Queue as Volcano takes it."""
-    if subject.key.group == _GROUP:
+    if subject.key.group == volcano.GROUP:
         for path, what, fix in volcano.queue_faults(subject.manifest):
             yield Fault(path=path, what=what, fix=fix)
 

@@ -18,6 +18,7 @@ from gangform.documents.document import (
     Manifest,
     Node,
     dig,
+    group_of,
     mapping,
     sequence,
     text,
@@ -280,7 +281,7 @@ def scaler_of(document: Document) -> Scaler:
     return Scaler(
         document=document,
         target=Key(
-            version.rpartition("/")[0] if version else ("apps" if keda else ""),
+            group_of(version) if version else ("apps" if keda else ""),
             text(target, "kind") or ("Deployment" if keda else ""),
             document.key.namespace,
             text(target, "name"),

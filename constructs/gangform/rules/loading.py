@@ -11,7 +11,16 @@ from gangform.apis.forms import PodView
 from gangform.apis.keys import CORE, GPU
 from gangform.apis.pods import amount_of
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, Key, Manifest, dig, mapping, sequence, text
+from gangform.documents.document import (
+    Document,
+    Key,
+    Manifest,
+    dig,
+    group_of,
+    mapping,
+    sequence,
+    text,
+)
 from gangform.engines.shell import Command
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import Run, over_templates, read_runs, resources_of
@@ -239,7 +248,7 @@ def _sizes(
     if inline:
         yield (*path, "ephemeral", "volumeClaimTemplate", *asks), inline, None
     name = text(volume, "persistentVolumeClaim", "claimName")
-    key = Key(CORE.rpartition("/")[0], "PersistentVolumeClaim", pod.document.key.namespace, name)
+    key = Key(group_of(CORE), "PersistentVolumeClaim", pod.document.key.namespace, name)
     claim = documents.get(key) if name else None
     if claim is not None:
         yield asks, text(claim.manifest, *map(str, asks)), claim

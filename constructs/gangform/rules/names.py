@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from gangform.apis import kueue, volcano
-from gangform.documents.document import Document, Key, Node, dig, mapping, sequence, text
+from gangform.documents.document import Document, Key, Node, dig, group_of, mapping, sequence, text
 from gangform.findings import Path
 from gangform.rules.joins import scaler_of
 
@@ -93,7 +93,7 @@ def _pool(subject: Document) -> Iterator[tuple[Path, Key]]:
 
 def _vertical(subject: Document) -> Iterator[tuple[Path, Key]]:
     ref = mapping(subject.manifest, "spec", "targetRef")
-    group = text(ref, "apiVersion").rpartition("/")[0]
+    group = group_of(text(ref, "apiVersion"))
     key = Key(group, text(ref, "kind"), subject.key.namespace, text(ref, "name"))
     if key.kind:
         yield ("spec", "targetRef", "name"), key

@@ -9,7 +9,7 @@ from typing import Final
 from gangform.apis.forms import GroupView
 from gangform.apis.keys import GPU
 from gangform.apis.views import FORMS, Documents
-from gangform.documents.document import Document, Key, dig, mapping, sequence, text, whole
+from gangform.documents.document import Document, Key, dig, group_of, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, declare
 from gangform.rules.demand import base_demand, cluster_queue, group_requests, quota, shown
 from gangform.rules.joins import (
@@ -122,7 +122,7 @@ def scale_target_is_child(
         if not form.can.makes_stateful_sets or kind == target.kind:
             continue
         for name in names:
-            owner = Key(form.api_version.rpartition("/")[0], kind, target.namespace, name)
+            owner = Key(group_of(form.api_version), kind, target.namespace, name)
             if documents.get(owner) is not None:
                 yield Fault(
                     path=("spec", "scaleTargetRef"),
@@ -349,7 +349,7 @@ def vertical_scaling_of_groups(
     """Nobody evicts pods of a group to give them other requests."""
     mode = text(subject.manifest, "spec", "updatePolicy", "updateMode") or "Auto"
     ref = mapping(subject.manifest, "spec", "targetRef")
-    group_, space = text(ref, "apiVersion").rpartition("/")[0], subject.key.namespace
+    group_, space = group_of(text(ref, "apiVersion")), subject.key.namespace
     for group in documents.groups_of(Key(group_, text(ref, "kind"), space, text(ref, "name"))):
         if mode not in _ADVISES and (
             (is_set(group) and group.size > 1) or gpus(documents, group.leader)

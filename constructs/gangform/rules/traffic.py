@@ -10,7 +10,7 @@ from typing import Final
 from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import CORE
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, Key, dig, sequence, text
+from gangform.documents.document import Document, Key, dig, group_of, sequence, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
     SETS,
@@ -185,7 +185,7 @@ def service_name_collides(
     if policy != _SHARED:
         most = most_groups(documents, group)
         names = [f"{group.name}-{index}" for index in range(most + rollout(group, most)[0])]
-    group_of_core = CORE.rpartition("/")[0]
+    group_of_core = group_of(CORE)
     for name in names:
         service = documents.get(Key(group_of_core, "Service", group.namespace, name))
         if service is not None and not owned(service):
