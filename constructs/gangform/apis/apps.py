@@ -1,4 +1,4 @@
-"""Deployment as a form: every replica is one pod, a group of size 1."""
+"""Deployment as a form: every replica is one pod, a group of size 1. Its way of reading serves StatefulSets too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from gangform.apis.forms import Abilities, GroupView, PodView, Rendezvous, Selectors
 from gangform.apis.keys import APP_NAME, APPS, POD_TEMPLATE_HASH
-from gangform.documents.document import Document, dig, mapping, text, texts, whole
+from gangform.documents.document import Document, Node, dig, mapping, text, texts, whole
 
 KIND = "Deployment"
 
@@ -74,37 +74,55 @@ class DeploymentForm:
 
     def read(self, document: Document) -> Iterator[GroupView]:
         """One set of groups of one pod each."""
-        manifest = document.manifest
-        spec = mapping(manifest, "spec")
-        template = mapping(spec, "template")
-        rolling = mapping(spec, "strategy", "rollingUpdate")
-        pod = PodView(
-            document=document,
-            path=("spec", "template"),
-            role="pod",
-            per_group=1,
-            labels=texts(mapping(template, "metadata", "labels")),
+        rolling = mapping(document.manifest, "spec", "strategy", "rollingUpdate")
+        yield pods_of_one_template(
+            document,
             varying=frozenset({POD_TEMPLATE_HASH}),
-            never={},
-            annotations=texts(mapping(template, "metadata", "annotations")),
-            spec=mapping(template, "spec"),
-        )
-        yield GroupView(
-            document=document,
-            kind=KIND,
-            namespace=text(manifest, "metadata", "namespace"),
-            name=text(manifest, "metadata", "name"),
-            own=("metadata",),
-            at=("spec",),
-            role="",
-            copies=1,
-            added=0,
-            target=document.key,
-            selectors=Selectors(leaders=pod.labels, pods=pod.labels, group=None),
-            replicas=whole(spec, "replicas"),
-            size=1,
-            leader=pod,
-            workers=None,
             surge=dig(rolling, "maxSurge"),
             unavailable=dig(rolling, "maxUnavailable"),
         )
+
+
+def pods_of_one_template(
+    document: Document, *, varying: frozenset[str], surge: Node | None, unavailable: Node | None
+) -> GroupView:
+    """The pods of a kind of this API group, each a group of its own.
+
+    Args:
+        document: The object.
+        varying: Label keys that the controller adds, whose values differ from pod to pod.
+        surge: Pods that a rollout may make beyond those wanted, as written; `None` where absent.
+        unavailable: Pods that a rollout may take away, as written; `None` where absent.
+    """
+    manifest = document.manifest
+    template = mapping(manifest, "spec", "template")
+    pod = PodView(
+        document=document,
+        path=("spec", "template"),
+        role="pod",
+        per_group=1,
+        labels=texts(mapping(template, "metadata", "labels")),
+        varying=varying,
+        never={},
+        annotations=texts(mapping(template, "metadata", "annotations")),
+        spec=mapping(template, "spec"),
+    )
+    return GroupView(
+        document=document,
+        kind=document.kind,
+        namespace=text(manifest, "metadata", "namespace"),
+        name=text(manifest, "metadata", "name"),
+        own=("metadata",),
+        at=("spec",),
+        role="",
+        copies=1,
+        added=0,
+        target=document.key,
+        selectors=Selectors(leaders=pod.labels, pods=pod.labels, group=None),
+        replicas=whole(manifest, "spec", "replicas"),
+        size=1,
+        leader=pod,
+        workers=None,
+        surge=surge,
+        unavailable=unavailable,
+    )

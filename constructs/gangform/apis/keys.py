@@ -38,6 +38,10 @@ POD_TEMPLATE_HASH = "pod-template-hash"
 """What the Deployment controller puts on pods, one value a template revision."""
 REVISION_HASH = "controller-revision-hash"
 """What the StatefulSet controller, and so LeaderWorkerSet, puts on pods: the revision that they are of."""
+POD_INDEX = "apps.kubernetes.io/pod-index"
+"""The ordinal in the StatefulSet: under LeaderWorkerSet the group's index on a leader, a worker's own from 1 on
+(`lws §1`)."""
+POD_NAME = "statefulset.kubernetes.io/pod-name"
 
 GPU = "nvidia.com/gpu"
 """The extended resource of NVIDIA's device plugin."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from gangform.apis.forms import Abilities, GroupView, PodRole, PodView, Rendezvous, Selectors
+from gangform.apis.keys import POD_INDEX, POD_NAME, REVISION_HASH
 from gangform.apis.versions import Evidence, Release, Row, Table
 from gangform.documents.document import Document, dig, mapping, text, texts, whole
 from gangform.findings import Path
@@ -55,9 +56,6 @@ FIELDS = Table(
 )
 """Fields and values that not every release has."""
 
-POD_INDEX = "apps.kubernetes.io/pod-index"
-"""The ordinal in the StatefulSet: the group's index on a leader; a worker's own, from 1 on (`lws §1`)."""
-
 NEWEST = FIELDS.newest
 OLDEST = Release(0, 6)
 """The first release with `partition` in its strategy, which every set of ours states (`lws §2a`)."""
@@ -70,8 +68,8 @@ _VARYING = frozenset(
         PREFIX + "group-key",
         PREFIX + "template-revision-hash",
         POD_INDEX,
-        "controller-revision-hash",
-        "statefulset.kubernetes.io/pod-name",
+        POD_NAME,
+        REVISION_HASH,
     }
 )
 

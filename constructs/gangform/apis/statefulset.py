@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from gangform.apis import leaderworkerset as lws
-from gangform.apis.forms import Abilities, GroupView, PodView, Rendezvous, Selectors
-from gangform.apis.keys import APPS, LABEL_VALUE_LIMIT, REVISION_HASH
-from gangform.documents.document import Document, dig, mapping, text, texts, whole
+from gangform.apis.apps import pods_of_one_template
+from gangform.apis.forms import Abilities, GroupView, Rendezvous
+from gangform.apis.keys import APPS, LABEL_VALUE_LIMIT, POD_INDEX, POD_NAME, REVISION_HASH
+from gangform.documents.document import Document, dig
 
 KIND = "StatefulSet"
 PARALLEL = "Parallel"
 """The podManagementPolicy that makes all pods at once; the other waits for each to be Ready before the next."""
-POD_NAME = "statefulset.kubernetes.io/pod-name"
 _HASH = 11
 """`-` and up to 10 characters that a revision hash adds to the name, in a label."""
 
@@ -52,37 +52,10 @@ class StatefulSetForm:
 
     def read(self, document: Document) -> Iterator[GroupView]:
         """One set of pods; nothing where a LeaderWorkerSet made it."""
-        manifest = document.manifest
-        if dig(manifest, "metadata", "labels", lws.NAME) is not None:
-            return
-        template = mapping(manifest, "spec", "template")
-        pod = PodView(
-            document=document,
-            path=("spec", "template"),
-            role="pod",
-            per_group=1,
-            labels=texts(mapping(template, "metadata", "labels")),
-            varying=frozenset({lws.POD_INDEX, POD_NAME, REVISION_HASH}),
-            never={},
-            annotations=texts(mapping(template, "metadata", "annotations")),
-            spec=mapping(template, "spec"),
-        )
-        yield GroupView(
-            document=document,
-            kind=KIND,
-            namespace=text(manifest, "metadata", "namespace"),
-            name=text(manifest, "metadata", "name"),
-            own=("metadata",),
-            at=("spec",),
-            role="",
-            copies=1,
-            added=0,
-            target=document.key,
-            selectors=Selectors(leaders=pod.labels, pods=pod.labels, group=None),
-            replicas=whole(manifest, "spec", "replicas"),
-            size=1,
-            leader=pod,
-            workers=None,
-            surge=0,
-            unavailable=1,
-        )
+        if dig(document.manifest, "metadata", "labels", lws.NAME) is None:
+            yield pods_of_one_template(
+                document,
+                varying=frozenset({POD_INDEX, POD_NAME, REVISION_HASH}),
+                surge=0,
+                unavailable=1,
+            )

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView, PodView
-from gangform.apis.keys import GPU, HOSTNAME
+from gangform.apis.keys import APPS, GPU, HOSTNAME
 from gangform.apis.pods import requests
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import (
@@ -186,16 +186,13 @@ def _read(documents: Documents) -> dict[tuple[int, Path, str], tuple[Run, ...]]:
                 continue
             each = tuple(runs(pod))
             first = found.get((id(pod.document), pod.path, group.leader.role))
-            if first is not None and not (shared and index and _asks(each, index)):
+            ranks = shared and index and any(asks_for(one.container, index) for one in each)
+            if first is not None and not ranks:
                 found[at] = first
             else:
                 leads = pod.role == group.leader.role
                 found[at] = tuple(_run(one, known, index, leads=leads) for one in each)
     return found
-
-
-def _asks(each: Sequence[Run], index: str) -> bool:
-    return any(asks_for(one.container, index) for one in each)
 
 
 def _run(run: Run, known: Sequence[Reader], index: str, *, leads: bool) -> Run:
@@ -273,7 +270,7 @@ def scaler_of(document: Document) -> Scaler:
     keda = "minReplicaCount" in spec or "maxReplicaCount" in spec or "triggers" in spec
     words = ("minReplicaCount", "maxReplicaCount") if keda else ("minReplicas", "maxReplicas")
     target = mapping(spec, "scaleTargetRef")
-    version = text(target, "apiVersion")
+    version = text(target, "apiVersion") or (APPS if keda else "")
     least = whole(spec, words[0])
     most = whole(spec, words[1])
     # Defaults: 1 and no maximum under a HorizontalPodAutoscaler, 0 and 100 under KEDA.
@@ -281,7 +278,7 @@ def scaler_of(document: Document) -> Scaler:
     return Scaler(
         document=document,
         target=Key(
-            group_of(version) if version else ("apps" if keda else ""),
+            group_of(version),
             text(target, "kind") or ("Deployment" if keda else ""),
             document.key.namespace,
             text(target, "name"),
