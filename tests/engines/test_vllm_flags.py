@@ -52,6 +52,18 @@ def test_every_spelling_is_one_flag() -> None:
     ]
 
 
+def test_the_beginning_of_a_flag_is_the_flag() -> None:
+    args = ["--tensor-parallel", "8", "--max_model=32k", "--kv-transfer={}", "--max", "--no-enable"]
+    assert [one.flag for one in given(args)] == [
+        "--tensor-parallel-size",
+        "--max-model-len",
+        "--kv-transfer-config",
+        "--max",
+        "--no-enable",
+    ]
+    assert given(["--data-parallel-size=2"])[0].flag == "--data-parallel-size"
+
+
 def test_the_last_of_a_flag_counts() -> None:
     found = last(given(["--port=1", "--port", "2"]), "--port")
     assert found is not None and found.value == "2"

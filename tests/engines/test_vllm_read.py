@@ -104,6 +104,24 @@ def test_the_published_image_starts_it_by_itself() -> None:
     assert read(None, ["--model=m"], image="example/other:1") is None
 
 
+def test_sizes_by_the_beginning_of_their_flags_count() -> None:
+    words = ["vllm", "serve", "m", "--tensor-parallel", "8", "--pipeline-par=2", "--nnode", "2"]
+    assert read([*words, "--node-r=1", "--headl"]) == reading(
+        gpus=16, nodes="2", rank="1", serves_http=False
+    )
+
+
+def test_the_limit_of_a_start_is_that_of_the_last_who_sets_it() -> None:
+    limit = "VLLM_ENGINE_READY_TIMEOUT_S"
+    env = [{"name": limit, "value": "600"}, {"name": limit, "value": "1800"}]
+    assert whole(["vllm", "serve", "m"], env=env).start_limit == (limit, 1800, 600)
+    script = f"export {limit}=3600; vllm serve m"
+    assert whole(["sh", "-c", script], env=env).start_limit == (limit, 3600, 600)
+    assert whole(["sh", "-c", f"source x; {script}"], env=env).start_limit == (limit, 3600, 600)
+    unknown = whole(["sh", "-c", "source x; vllm serve m"], env=env)
+    assert (unknown.start_limit, unknown.start_default) == (None, None)
+
+
 def test_the_published_image_takes_no_second_serve() -> None:
     image = "vllm/vllm-openai:v0.32.0"
     found = whole(None, ["serve", "m", "-tp", "4"], image=image)

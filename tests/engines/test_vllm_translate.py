@@ -32,6 +32,13 @@ def test_flags_that_inputs_say_become_inputs_in_any_spelling() -> None:
     )
 
 
+def test_the_beginning_of_a_flag_becomes_its_input() -> None:
+    made = of("m", "--tensor-parallel", "8", "--max-model", "8192", "--no-enable-expert")
+    assert made is not None
+    assert (made.parallelism, made.context, made.args) == ({"tensor": 8}, 8192, ())
+    assert made.unread == (("--no-enable-expert", "the plan decides it"),)
+
+
 def test_what_gangform_writes_by_itself_is_left_out_in_silence() -> None:
     made = of(
         "m/x", "--nnodes=$(LWS_GROUP_SIZE)", "--node-rank=$(LWS_WORKER_INDEX)", "--master-addr=$(LWS_LEADER_ADDRESS)",

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from gangform.documents.document import Manifest
-from gangform.engines.shell import Command, Start, environment
+from gangform.engines.shell import Command, Start, environment, name_of
 
 RAY: Final = "ray"
 _SCRIPTS: Final = frozenset({"multi-node-serving.sh", "ray_init.sh"})
-_SIZE: Final = "--ray_cluster_size"
+_SIZE: Final = "--ray-cluster-size"
 _BACKENDS: Final = ("--distributed-executor-backend", "--data-parallel-backend")
 _ADDRESS: Final = "RAY_ADDRESS"
 
 
 def starts_ray(command: Command) -> bool:
     """Whether a command starts a node of a Ray cluster, or joins one."""
-    scripts = (word.rpartition("/")[2] for word in command.words[:2])
+    scripts = map(name_of, command.words[:2])
     return not _SCRIPTS.isdisjoint(scripts) or (
         command.program == RAY and command.words[1:2] == ("start",)
     )
@@ -48,6 +48,6 @@ def awaited(begun: Start) -> str | None:
     for command in begun.commands:
         for at, word in enumerate(command.words if starts_ray(command) else ()):
             name, joined, size = word.partition("=")
-            if name.replace("-", "_") == _SIZE.replace("-", "_"):
+            if name.replace("_", "-") == _SIZE:
                 return size if joined else next(iter(command.words[at + 1 : at + 2]), None)
     return None

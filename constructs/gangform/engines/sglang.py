@@ -6,22 +6,21 @@ tensor size is that of the whole replica; with data-parallel attention the data 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
 from gangform.documents.document import Manifest
 from gangform.engines.engine import EngineReading, SideChannel
 from gangform.engines.flags import Given, given, is_number, last, number, repeated, together, value
-from gangform.engines.shell import Command, engine_command, speaks_of, start
+from gangform.engines.shell import Command, start
 from gangform.engines.side_channel import side_channel
+from gangform.engines.starting import engine_command, python_module, speaks_of
 
 _PORT: Final = 30000
 _HOST: Final = "127.0.0.1"
 """SGLang's documentation, server arguments."""
 _MODULE: Final = "sglang.launch_server"
 _PROGRAM: Final = "sglang"
-_PYTHON: Final = re.compile(r"^python[0-9.]*$")
 _ABSENT: Final = frozenset({"/health/ready", "/readyz", "/healthz", "/livez"})
 _RANK_ZERO: Final = frozenset(
     {"/ready", "/v1/models", "/health_generate", "/server_info", "/model_info"}
@@ -69,13 +68,11 @@ class Sglang:
 
 
 def _arguments(words: Sequence[str], program: str) -> int | None:
+    """Where the arguments of the server begin; `None` for another program."""
     if program == _PROGRAM and words[1:2] == ("serve",):
         return 2
-    if _PYTHON.match(program) and "-m" in words:
-        at = words.index("-m")
-        plain = all(re.match(r"^-[A-Za-z]+$", option) for option in words[1:at])
-        return at + 2 if plain and words[at + 1 : at + 2] == (_MODULE,) else None
-    return None
+    module = python_module(words, program)
+    return module[1] if module is not None and module[0] == _MODULE else None
 
 
 def _reading(container: Manifest, command: Command, first: int) -> EngineReading | None:

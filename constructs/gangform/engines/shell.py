@@ -9,7 +9,7 @@ whichever way it was asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from gangform.documents.document import Manifest, dig, sequence, text
@@ -111,14 +111,9 @@ def filled(written: str, known: Mapping[str, str | None]) -> str:
     return REFERENCE.sub(value, written)
 
 
-def speaks_of(container: Manifest, name: str) -> bool:
-    """Whether image, words or variables of a container hold a name: what does not need not be read."""
-    words = [*sequence(container, "command"), *sequence(container, "args")]
-    return (
-        name in text(container, "image")
-        or any(isinstance(word, str) and name in word for word in words)
-        or any(name in text(variable, "value") for variable in sequence(container, "env"))
-    )
+def settings(container: Manifest, command: Command) -> dict[str, str | None]:
+    """The variables that a command sees, those of its script last; `None` for a value that is not known."""
+    return {**environment(container), **command.variables}
 
 
 def start(container: Manifest) -> Start | None:
@@ -367,23 +362,3 @@ class _State:
 def _lasts(words: Sequence[Word]) -> bool:
     """Whether a command never ends."""
     return words[0].plain == "sleep" and words[-1].plain.startswith("inf")
-
-
-Finds = Callable[[tuple[str, ...], str], int | None]
-
-
-def engine_command(begun: Start, arguments: Finds) -> tuple[Command, int] | None:
-    """The one command that starts an engine, and where its arguments begin.
-
-    `None` where there is none, where there are several or perhaps another, or where a word may be more than it seems.
-
-    Args:
-        begun: What the container runs.
-        arguments: Gives, for words and the program among them, where the engine's arguments begin.
-    """
-    if not begun.whole or any(arguments(one.words, one.program) for one in begun.doubtful):
-        return None
-    found = [(one, at) for one in begun.commands if (at := arguments(one.words, one.program))]
-    if len(found) != 1 or not found[0][0].certain(found[0][1]):
-        return None
-    return found[0]

@@ -25,7 +25,7 @@ from gangform.engines.engine import (
     Process,
     Translation,
 )
-from gangform.engines.flags import last
+from gangform.engines.flags import is_number, last
 from gangform.engines.vllm_flags import FLAGS
 from gangform.findings import Finding
 from gangform.units import Bytes, Seconds
@@ -209,8 +209,7 @@ def _drain(ask: LaunchRequest) -> tuple[Seconds, list[str]]:
     own = last(vllm_args.given(ask.options.args), vllm_flags.SHUTDOWN)
     if own is not None:
         text = own.value or ""
-        known = text.isdecimal() and text.isascii()
-        return Seconds(int(text)) if known else ask.defaults.drain, []
+        return Seconds(int(text)) if is_number(text) else ask.defaults.drain, []
     drain = ask.defaults.drain
     if drain and FLAGS.has(vllm_flags.SHUTDOWN, ask.release):
         return drain, [f"{vllm_flags.SHUTDOWN}={int(drain)}"]

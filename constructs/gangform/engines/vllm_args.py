@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gangform.engines import flags
 from gangform.engines.engine import LaunchRequest
-from gangform.engines.flags import Given, last
+from gangform.engines.flags import Given, is_number, last
+from gangform.engines.vllm_flags import SHUTDOWN
 from gangform.findings import Code, Finding, InputPath, Severity, declare
 
 REPEATED = declare(
@@ -115,18 +116,49 @@ _EVERYWHERE = ("", "0.0.0.0", "::", "[::]")
 """Addresses of `--host` that take in the pod's own, which Service and probes ask."""
 _ABBREVIATED = 7
 """From this length on, dashes included, the beginning of a flag is taken for the flag."""
-_KNOWN = (*OWNED, *sorted(MEMORY), *REFUSED, "--host", "--distributed-executor-backend")
+_KNOWN = (
+    *OWNED,
+    *sorted(MEMORY),
+    *REFUSED,
+    "--host",
+    "--distributed-executor-backend",
+    "--data-parallel-backend",
+    "--api-server-count",
+    "--kv-transfer-config",
+    "--download-dir",
+    SHUTDOWN,
+)
 
 _JOINED = re.compile(r"^--?[A-Za-z][-\w.]*\s")
 
 
 def given(args: Sequence[str]) -> list[Given]:
-    """The flags of a list of arguments of vLLM."""
-    return flags.given(args, SHORT)
+    """The flags of a list of arguments of vLLM, those written by their beginning in full."""
+    return [one._replace(flag=_meant(one.flag)) for one in flags.given(args, SHORT)]
 
 
-def meant(name: str) -> str:
-    """The flag that a beginning of it stands for: argparse takes any beginning that is no flag itself.
+def positional(args: Sequence[str]) -> str:
+    """The model that stands before all flags; empty where none does."""
+    return args[0] if args and not args[0].startswith("-") else ""
+
+
+def model_of(args: Sequence[str], own: Sequence[Given]) -> str:
+    """The model that is loaded, as written; empty where nothing says it.
+
+    Args:
+        args: The arguments.
+        own: The same as flags.
+    """
+    return positional(args) or flags.value(own, "--model")
+
+
+def positive(name: str) -> str:
+    """The flag that one like `--no-enable-eplb` takes back; any other as it is."""
+    return _meant(f"--{name.removeprefix('--no-')}") if name.startswith("--no-") else name
+
+
+def _meant(name: str) -> str:
+    """The flag that a beginning of it stands for: argparse, which vLLM reads by, takes any that is no flag itself.
 
     Where several begin so the engine refuses the argument; the first of them is as good an answer.
     """
@@ -161,7 +193,7 @@ def redundant_experts(own: Sequence[Given]) -> int:
         ):
             continue
         text = str(value)
-        count = int(text) if text.isdecimal() and text.isascii() else count
+        count = int(text) if is_number(text) else count
     return count
 
 
@@ -184,11 +216,9 @@ def check_arguments(ask: LaunchRequest) -> Iterator[Finding]:
         fix = f"write {flag}={value.strip()}, or two items"
         yield found(ask, JOINED, "engine.args", f"`{args[index]}` is one item", fix, index)
     for one in own:
-        one = one._replace(flag=meant(one.flag))
         name = one.flag
-        positive = meant("--" + name.removeprefix("--no-")) if name.startswith("--no-") else name
-        if positive in OWNED:
-            field = OWNED[positive]
+        if positive(name) in OWNED:
+            field = OWNED[positive(name)]
             fix = (
                 f"remove it and set {field}"
                 if field

@@ -15,9 +15,10 @@ from gangform.documents.document import Manifest, sequence, text
 from gangform.engines.engine import EngineReading, SideChannel
 from gangform.engines.flags import Given, is_number, last, number, repeated, together, value
 from gangform.engines.ray import awaited, chooses_ray, spans_pods
-from gangform.engines.shell import Command, Start, engine_command, environment, speaks_of, start
+from gangform.engines.shell import Command, Start, settings, start
 from gangform.engines.side_channel import side_channel
-from gangform.engines.vllm_args import given, two_in_one
+from gangform.engines.starting import engine_command, python_module, speaks_of
+from gangform.engines.vllm_args import given, model_of, two_in_one
 from gangform.engines.vllm_flags import (
     COUNTS_DEVICES,
     READY_DEFAULT,
@@ -38,7 +39,6 @@ _IMAGE: Final = re.compile(r"(^|/)vllm/vllm-openai(:|@|$)")
 _MODULE: Final = "vllm.entrypoints.openai.api_server"
 _PROGRAM: Final = "vllm"
 _CLI: Final = (_PROGRAM, "vllm.entrypoints.cli.main")
-_PYTHON: Final = re.compile(r"^python[0-9.]*$")
 _SIZES: Final = (
     "--tensor-parallel-size",
     "--pipeline-parallel-size",
@@ -88,6 +88,7 @@ def read(container: Manifest) -> EngineReading | None:
     if found is None:
         return None
     command, at = found
+    # This entry does not know `--headless` (`engines §0`, item 2).
     heard = command.words[at - 1] != _MODULE
     return _reading(container, begun, command, at, headless_counts=heard)
 
@@ -107,17 +108,10 @@ def _arguments(words: Sequence[str], program: str) -> int | None:
     """Where the arguments of the server begin; `None` for another program."""
     if program == _PROGRAM and words[1:2] == ("serve",):
         return 2
-    if _PYTHON.match(program) and "-m" in words:
-        at = words.index("-m")
-        if not all(re.match(r"^-[A-Za-z]+$", option) for option in words[1:at]):
-            return None
-        module = words[at + 1 : at + 2]
-        # This entry does not know `--headless` (`engines §0`, item 2).
-        if module == (_MODULE,):
-            return at + 2
-        if module and module[0] in _CLI and words[at + 2 : at + 3] == ("serve",):
-            return at + 3
-    return None
+    module, at = python_module(words, program) or ("", 0)
+    if module in _CLI and words[at : at + 1] == ("serve",):
+        return at + 1
+    return at if module == _MODULE else None
 
 
 def _reading(
@@ -129,7 +123,7 @@ def _reading(
     if last(flags, "--config") or last(flags, "--uds") or port is None:
         return None
     sizes = [number(flags, name, 1) for name in _SIZES]
-    model = _model(words, flags)
+    model = model_of(words, flags)
     if two_in_one(words) or last(flags, "--omni") or not model:
         # The engine ends at an item of two words; with stages of several models it lays out GPUs by a file. Without a
         # model the words are not whole: a base that an overlay completes.
@@ -277,28 +271,13 @@ def _floor(nodes: str | None) -> tuple[Release, str] | None:
 
 
 def _start_limit(container: Manifest, command: Command) -> tuple[str, int, int] | None:
-    if READY_TIMEOUT in command.variables:
-        limit = command.variables[READY_TIMEOUT] or ""
-    else:
-        limit = next(
-            (
-                text(variable, "value")
-                for variable in sequence(container, "env")
-                if text(variable, "name") == READY_TIMEOUT
-            ),
-            "",
-        )
+    limit = settings(container, command).get(READY_TIMEOUT) or ""
     return (READY_TIMEOUT, int(limit), READY_DEFAULT) if is_number(limit) else None
 
 
 def _start_default(container: Manifest, command: Command) -> tuple[str, int] | None:
-    known = READY_TIMEOUT in command.variables or READY_TIMEOUT in environment(container)
+    known = READY_TIMEOUT in settings(container, command)
     return None if known or sequence(container, "envFrom") else (READY_TIMEOUT, READY_DEFAULT)
-
-
-def _model(words: Sequence[str], flags: list[Given]) -> str:
-    positional = words[0] if words and not words[0].startswith("-") else ""
-    return positional or value(flags, "--model")
 
 
 def _side_channel(container: Manifest, command: Command, flags: list[Given]) -> SideChannel | None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from gangform.documents.document import Manifest
 from gangform.engines.engine import Translation
 from gangform.engines.flags import Given, is_number, last, value
-from gangform.engines.vllm_args import OWNED, given, meant
+from gangform.engines.vllm_args import OWNED, given, model_of, positional, positive
 from gangform.engines.vllm_read import server_words
 
 _SIZES: Final = {
@@ -38,9 +38,8 @@ def translate(container: Manifest) -> Translation | None:
     words = server_words(container)
     if words is None:
         return None
-    flags = [one._replace(flag=meant(one.flag)) for one in given(words)]
-    positional = words[0] if words and not words[0].startswith("-") else ""
-    model = positional or value(flags, "--model")
+    flags = given(words)
+    model = model_of(words, flags)
     parallelism: dict[str, int | bool] = {}
     unread: list[tuple[str, str]] = []
     unsized: list[str] = []
@@ -63,7 +62,7 @@ def translate(container: Manifest) -> Translation | None:
         options["utilization"] = value(flags, _SHARE)
     if value(flags, _CACHE) == "fp8":
         options["kvCacheType"] = "fp8"
-    args, left = _rest(words[1:] if positional else words, options)
+    args, left = _rest(words[1:] if positional(words) else words, options)
     return Translation(
         model=model,
         served_name=value(flags, "--served-model-name") or model,
@@ -80,19 +79,18 @@ def _rest(words: Sequence[str], options: dict[str, Any]) -> tuple[list[str], lis
     """Words that are arguments of the user's, and those that are left out with the reason."""
     args: list[str] = []
     left: list[tuple[str, str]] = []
-    flags = {one.at: one._replace(flag=meant(one.flag)) for one in given(words)}
+    flags = {one.at: one for one in given(words)}
     for index, word in enumerate(words):
         one = flags.get(index)
         if one is None:
             continue
         after = _values(words, index, flags)
-        switched_off = one.flag.startswith("--no-")
-        positive = meant("--" + one.flag.removeprefix("--no-")) if switched_off else one.flag
-        if why := _dropped(one, positive, options):
+        owned = positive(one.flag) in OWNED
+        if why := _dropped(one, options, owned=owned):
             left.append((" ".join([word, *after]), why))
-        elif positive not in OWNED and one.flag != _EXECUTOR and not _said(one, options):
+        elif not owned and one.flag != _EXECUTOR and not _said(one, options):
             args += [word, *after]
-        elif positive in OWNED and len(after) > 1:
+        elif owned and len(after) > 1:
             left.append((" ".join(after[1:]), f"{one.flag} takes one value here"))
     return args, left
 
@@ -108,7 +106,7 @@ def _said(one: Given, options: dict[str, Any]) -> bool:
     return one.flag == _CACHE and ("kvCacheType" in options or one.value == "auto")
 
 
-def _dropped(one: Given, positive: str, options: dict[str, Any]) -> str:
+def _dropped(one: Given, options: dict[str, Any], *, owned: bool) -> str:
     """Why a flag is neither an input, nor an argument, nor written alike by gangform; empty where it is one of them."""
     if one.flag in _OURS and one.value != _OURS[one.flag]:
         return f"gangform writes {one.flag}={_OURS[one.flag]}"
@@ -116,10 +114,10 @@ def _dropped(one: Given, positive: str, options: dict[str, Any]) -> str:
         return "gangform joins nodes without it"
     if one.flag == _SHARE and "utilization" not in options:
         return "the share is not written out"
-    if positive in OWNED and positive != one.flag:
+    if owned and one.flag not in OWNED:
         return "the plan decides it"
     local = one.flag.startswith("--data-parallel-") and one.flag != "--data-parallel-size"
-    return "the plan places data ranks by itself" if positive in OWNED and local else ""
+    return "the plan places data ranks by itself" if owned and local else ""
 
 
 def _length(text: str) -> int | None:

@@ -10,6 +10,7 @@ from gangform.apis.keys import GPU
 from gangform.apis.pods import is_image
 from gangform.apis.views import Documents
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text
+from gangform.engines.conditions import asks_for
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
     SETS,
@@ -138,10 +139,7 @@ def _variables(run: Run) -> dict[str, tuple[int, Node]]:
 
 def _speaks_of(run: Run, name: str) -> bool:
     """Whether the container may get a variable another way: from a map, or in its script."""
-    words = [*sequence(run.container, "command"), *sequence(run.container, "args")]
-    return bool(sequence(run.container, "envFrom")) or any(
-        isinstance(word, str) and name in word for word in words
-    )
+    return bool(sequence(run.container, "envFrom")) or asks_for(run.container, name)
 
 
 @rule(VARIABLES, kinds=SETS)
