@@ -101,3 +101,21 @@ def test_broken_streams_are_refused(
 ) -> None:
     stream.write_text(content)
     assert run("init", "--from", "live.yaml").status == status
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--groups", "4"),
+        ("--admission", "none"),
+        ("--namespace", "a"),
+        ("--engine-version", "0.31"),
+    ],
+)
+def test_what_the_manifests_say_is_not_asked(
+    run: Run, folder: Path, stream: Path, words: tuple[str, str]
+) -> None:
+    status, _, err = run("init", "--from", "live.yaml", *words)
+    assert status == 2
+    assert f"`{words[0]}` is read from the manifests; leave it out beside `--from`" in err
+    assert not (folder / "gangform.yaml").exists()

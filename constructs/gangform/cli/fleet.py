@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 # ── init ─────────────────────────────────────────────────────────────────────────────────────────
 
+_READ = ("groups", "admission", "namespace", "engine_version")
+"""Options whose answer stands in manifests, where there are some."""
+
 
 def init(arguments: Namespace) -> int:
     """Write a first fleet file, never over one that is there."""
@@ -29,6 +32,11 @@ def init(arguments: Namespace) -> int:
             f"{target} exists and is left as it is; `--force` replaces it, `-f FILE` writes another"
         )
     if arguments.source is not None:
+        for option in _READ:
+            if getattr(arguments, option) is not None:
+                raise UsageError(
+                    f"`--{option.replace('_', '-')}` is read from the manifests; leave it out beside `--from`"
+                )
         return _adopt(arguments, target)
     for option, folder in (("model", "models"), ("hardware", "hardware")):
         if getattr(arguments, option) is None:
@@ -57,7 +65,9 @@ def _adopt(arguments: Namespace, target: Path) -> int:
     from gangform.inputs.library import library, shipped_folder
     from gangform.inputs.load import load_cluster
 
-    text, shown = read_stream(arguments.source, "kubectl get lws,svc,pdb,hpa -o yaml")
+    text, shown = read_stream(
+        arguments.source, "kubectl get lws,deploy,svc,pdb,hpa -n NAMESPACE -o yaml"
+    )
     profiles = target.absolute().parent / "profiles"
     described = profiles / "clusters" / f"{arguments.cluster}.yaml"
     wishes = Wishes(
@@ -102,12 +112,9 @@ def _starter(arguments: Namespace) -> str:
         model=arguments.model,
         hardware=arguments.hardware,
         cluster=arguments.cluster,
-        groups=arguments.groups,
-        admission=arguments.admission,
-        namespace=arguments.namespace,
         name=arguments.name,
-        engine_version=arguments.engine_version,
         backends=BACKENDS,
+        **{option: value for option in _READ if (value := getattr(arguments, option)) is not None},
     )
 
 
