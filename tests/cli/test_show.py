@@ -268,6 +268,7 @@ def test_a_whole_object_is_explained(run: Run) -> None:
         (["LeaderWorkerSet/r2"], "did you mean LeaderWorkerSet/r1"),
         (["LeaderWorkerSet/r1", "spec.replica"], "did you mean replicas"),
         (["LeaderWorkerSet", "spec"], "write KIND/NAME"),
+        (["dist/prod/r1.k8s.yaml:57"], "is a file; write KIND/NAME of an object in it"),
     ],
 )
 def test_what_is_unknown_has_near_misses(run: Run, words: list[str], said: str) -> None:

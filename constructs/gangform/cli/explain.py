@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gangform.documents.document import Document, Node
     from gangform.plan.figures import Formula
 
+_FILE = re.compile(r"\.ya?ml(:[0-9]+)*$")
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]|\[([^\]]+)\]")
 
 
@@ -97,6 +98,10 @@ def _value(arguments: Namespace, target: str, path: str) -> int:
     kind, _, name = target.partition("/")
     if not name:
         raise UsageError(f"`{target} {path}` is no object; write KIND/NAME, then a path in it")
+    if _FILE.search(target):
+        raise UsageError(
+            f"`{target}` is a file; write KIND/NAME of an object in it, then a path in it"
+        )
     arguments.cluster, arguments.servings = None, []
     spans = None
     try:

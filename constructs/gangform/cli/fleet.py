@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _READ = ("groups", "admission", "namespace", "engine_version")
 """Options whose answer stands in manifests, where there are some."""
+_LIVE = "kubectl get lws,deploy,svc,pdb,hpa -n NAMESPACE -o yaml"
 
 
 def init(arguments: Namespace) -> int:
@@ -65,9 +66,7 @@ def _adopt(arguments: Namespace, target: Path) -> int:
     from gangform.inputs.library import library, shipped_folder
     from gangform.inputs.load import load_cluster
 
-    text, shown = read_stream(
-        arguments.source, "kubectl get lws,deploy,svc,pdb,hpa -n NAMESPACE -o yaml"
-    )
+    text, shown = read_stream(arguments.source, _LIVE)
     profiles = target.absolute().parent / "profiles"
     described = profiles / "clusters" / f"{arguments.cluster}.yaml"
     wishes = Wishes(
@@ -83,11 +82,15 @@ def _adopt(arguments: Namespace, target: Path) -> int:
         return refused(error, None, "nothing was written")
     write_text(target, made, force=arguments.force)
     option = "" if target.name == "gangform.yaml" else f" -f {target}"
+    compare = f"gangform diff{option} --live {arguments.source}"
+    if arguments.source == "-":
+        compare = f"{_LIVE} | {compare}"
+    check = f"gangform validate{option}".ljust(len(compare))
     say(
         f"wrote {target}; what was not read stands in it as comments\n"
         "next:\n"
-        f"  gangform validate{option}                what is still wrong\n"
-        f"  gangform diff{option} --live {arguments.source}   what a switch does to the groups that run"
+        f"  {check}   what is still wrong\n"
+        f"  {compare}   what a switch does to the groups that run"
     )
     return 0
 
