@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 from tests.diff.conftest import Cost, Edit, Object, one, shipped
@@ -105,3 +105,61 @@ def test_who_refuses_and_the_way_out_are_each_said_once(cost: Cost) -> None:
     (found,) = cost(shipped("prod-kueue", "deepseek-r1"), edit, versions=KUEUE)
     assert found.count("by the webhook of Kueue") == found.count("while Kueue manages it") == 1
     assert found.count("; instead ") == found.count("delete it and apply it anew") == 1
+
+
+def containers(side: str, edit: Callable[[list[Object]], object]) -> Edit:
+    def whole(objects: list[Object]) -> None:
+        groups = one(objects, "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]
+        edit(groups[side]["spec"]["containers"])
+
+    return whole
+
+
+def beside(objects: list[Object], **more: object) -> None:
+    for side in SIDES:
+        containers(side, lambda found: found.append({"name": "log", "image": "a", **more}))(objects)
+
+
+def renamed(found: list[Object]) -> None:
+    found[0]["name"] = "vllm"
+
+
+REQUESTS = {"resources": {"requests": {"cpu": "1"}}}
+
+
+def test_a_container_under_another_name_rolls(cost: Cost) -> None:
+    objects = shipped("prod-kueue", "deepseek-r1")
+    (found,) = cost(objects, containers("leaderTemplate", renamed), versions=KUEUE)
+    assert found.endswith(": leaderTemplate.spec.containers[vllm].name")
+    assert "rolls 2 groups" in found
+
+
+def test_a_container_put_before_a_renamed_one_is_one_more(cost: Cost) -> None:
+    def edit(found: list[Object]) -> None:
+        renamed(found)
+        found.insert(0, {"name": "proxy", "image": "a", **REQUESTS})
+
+    objects = shipped("prod-kueue", "deepseek-r1")
+    (found,) = cost(objects, containers("leaderTemplate", edit), versions=KUEUE)
+    assert "refused while Kueue manages it: leaderTemplate.spec.containers[proxy]; " in found
+
+
+def test_containers_in_another_order_are_refused_where_their_requests_differ(cost: Cost) -> None:
+    objects = shipped("prod-kueue", "deepseek-r1")
+    beside(objects, **REQUESTS)
+    (found,) = cost(objects, containers("leaderTemplate", list.reverse), versions=KUEUE)
+    assert "refused while Kueue manages it: leaderTemplate.spec.containers; " in found
+
+
+def test_containers_of_one_shape_may_change_places(cost: Cost) -> None:
+    objects = shipped("prod-kueue", "deepseek-r1")
+    beside(objects, **REQUESTS)
+    beside(objects, **REQUESTS)
+    for side in SIDES:
+        containers(side, lambda found: found[-1].update(name="trace", image="b"))(objects)
+    (found,) = cost(
+        objects,
+        containers("leaderTemplate", lambda found: found.insert(1, found.pop())),
+        versions=KUEUE,
+    )
+    assert "rolls 2 groups" in found
