@@ -380,3 +380,11 @@ def test_no_name_or_value_of_a_manifest_is_markup(run: Run, repository: Path) ->
     out = run("diff").out
     assert "\x1b" not in out
     assert "\\u001b[2J" in out
+
+
+def test_what_git_tells_its_hooks_does_not_say_which_repository_is_meant(
+    run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", str(repository / ".git"))
+    monkeypatch.setenv("GIT_PREFIX", "")
+    assert "nothing changes" in run("diff").out
