@@ -322,6 +322,12 @@ def test_a_file_that_cannot_be_read_is_in_every_answer(run: Run, repository: Pat
     assert cluster["unread"] == ["prod/r1.k8s.yaml"]
 
 
+def test_of_an_object_that_stands_twice_the_last_is_what_stays(run: Run, repository: Path) -> None:
+    file = repository / "dist" / "prod" / "r1.k8s.yaml"
+    file.write_text(f"{file.read_text()}---\n{file.read_text()}")
+    assert run("diff").out.endswith("nothing changes\n")
+
+
 def test_a_pipe_among_manifests_is_not_read(run: Run, repository: Path) -> None:
     os.mkfifo(repository / "dist" / "prod" / "pipe.yaml")
     os.mkfifo(repository / "dist" / "prod" / "pipe.k8s.yaml")
