@@ -306,11 +306,7 @@ def judge_bundles(
     )
     owners = {document.key: each for each in bundles for document in each.documents}
     alone = {one.sort_key() for one in judge(Documents(beside), context)} if beside else set()
-    strange = {
-        (each.kind, each.key.namespace, each.key.name)
-        for each in beside
-        if not _touches(each, documents, owners)
-    }
+    strange = {each.key[1:] for each in beside if not _touches(each, documents, owners)}
     found = [
         one
         for one in judge(documents, context)
