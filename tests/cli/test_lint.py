@@ -254,3 +254,21 @@ def test_a_terminal_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch)
 def test_facts_that_are_not_there_are_asked_for_wrongly(run: Run, file: str) -> None:
     status, _, err = run("lint", file, "--given", "nofile")
     assert status == 2 and "there is no file nofile" in err
+
+
+@pytest.mark.parametrize(
+    ("references", "said"),
+    [
+        (["Deployment/llm/r1", "Deployment/r1"], ""),
+        (["Deployment/llm/r2"], "nothing judged here has: Deployment/llm/r2\n"),
+        (["LeaderWorkerSet/r1"], "nothing judged here has: LeaderWorkerSet/r1\n"),
+        ([f"Deployment/a{n}" for n in range(5)], "Deployment/a1, Deployment/a2 and 2 more\n"),
+    ],
+)
+def test_a_cold_start_of_nothing_that_is_judged_is_said(
+    run: Run, folder: Path, file: str, references: list[str], said: str
+) -> None:
+    (folder / "facts.yaml").write_text(json.dumps({"coldStart": dict.fromkeys(references, "21m")}))
+    status, _, err = run("lint", file, "--given", "facts.yaml")
+    assert status == 1
+    assert ("a cold start was given" in err) is bool(said) and said in err
