@@ -74,6 +74,9 @@ class Window(Model):
     """`None`: as `attention` says, and so for the others."""
     head_dim: Count | None = None
     value_dim: Count | None = None
+    size: Count | None = None
+    """Bytes a token, whole on every tensor rank, where it is no matter of heads and number format: what a compressor
+    keeps of tokens that it has not compressed yet (DeepSeek-V4)."""
 
 
 class State(Model):
@@ -123,6 +126,8 @@ class Architecture(Model):
     states: tuple[State, ...] = Field(default=(), strict=False)
     compressed: tuple[Compressed, ...] = Field(default=(), strict=False)
     indexer: Indexer | None = None
+    streams: Few = 1
+    """Hidden states that layers carry side by side: `hc_mult` of DeepSeek-V4."""
     tied: bool = False
     """Whether embedding and output head are one table in the checkpoint."""
 
@@ -165,6 +170,8 @@ class TensorClass(Model):
 
     size: Bytes
     """As stored in the checkpoint, scales included."""
+    held: Bytes | None = None
+    """As an engine lays it out, where it pads; `None`: as stored."""
     format: WeightType | None = None
     """`None`: that of most weights."""
 
@@ -180,6 +187,20 @@ class Tensors(Model):
     """Whole on every tensor rank: projections onto a latent, indexers, routers, norms."""
     attention: TensorClass | None = None
     """Other projections of attention, which tensor ranks share as they do the rest."""
+
+
+class Overhead(Model):
+    """What a GPU holds beside weights and cache, as an engine's log prints it.
+
+    A figure of a serving wins over one of its model, and that over the engine's table.
+    """
+
+    activation: Bytes | None = None
+    """The peak of a step, sampling included."""
+    communication: Bytes | None = None
+    """What lies outside of torch: buffers of NCCL, contexts."""
+    graphs: Bytes | None = None
+    """CUDA graphs, as far as the engine takes them from its share."""
 
 
 class Measured(Model):
@@ -216,10 +237,18 @@ class ModelProfile(Model):
     """`None` for an unknown architecture; `measured` is then required."""
     tensors: Tensors = Field(default_factory=cache(Tensors.model_construct))
     """Sizes by class of tensors."""
+    overhead: Overhead = Field(default_factory=cache(Overhead.model_construct))
+    """Measured with this model; `engine.overhead` of a serving wins."""
     measured: Measured | None = None
     """Measured stand-ins; win over what would be derived."""
     sources: dict[str, str] = Field(default_factory=dict)
     """Where each figure was read: field → source. `calculated` and `not verified` are said as such."""
+
+    @property
+    def mixture(self) -> bool:
+        """Whether it has experts, as far as somebody says so."""
+        described = self.architecture is not None and self.architecture.experts is not None
+        return described or self.expert_parameters > 0
 
     @model_validator(mode="after")
     def _known(self) -> "ModelProfile":
