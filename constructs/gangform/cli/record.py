@@ -154,52 +154,56 @@ def _serving(plan: ServingPlan) -> dict[str, Any]:
 
 
 def _memory(plan: MemoryPlan, ways: Iterable[Way]) -> dict[str, Any]:
-    return {
-        "verdict": plan.verdict,
-        "measured": plan.measured,
-        "source": plan.source,
-        "visibleBytes": int(plan.visible),
-        "utilization": str(plan.utilization),
-        "shareBytes": int(plan.share),
-        "heapBytes": int(plan.heap),
-        "overheadBytes": int(plan.overhead),
-        "overheadParts": [
-            {"name": part.name, "bytes": int(part.size), "source": part.source}
-            for part in plan.parts
-        ],
-        "bandBytes": int(plan.band),
-        "shortBytes": int(plan.short),
-        "context": plan.context,
-        "tokens": plan.tokens,
-        "requests": str(plan.requests),
-        "requestsAtMost": str(plan.requests_most),
-        "longestContext": plan.longest,
-        "stages": [
-            {
-                "layers": stage.layers,
-                "weightsBytes": int(stage.weights),
-                "overheadBytes": int(stage.overhead),
-                "cacheBytesPerToken": stage.cache_per_token,
-                "cacheFixedBytes": int(stage.cache_fixed),
-                "cachePagedBytes": int(stage.cache_paged),
-                "availableBytes": int(stage.available),
-                "tokens": stage.tokens,
-            }
-            for stage in plan.stages
-        ],
-        "waysOut": [
-            {
-                "kind": way.kind,
-                "change": way.change,
-                "gpus": way.gpus,
-                "verdict": way.memory.verdict,
-                "weightsBytes": int(way.memory.worst.weights),
-                "availableBytes": int(way.memory.worst.available),
-                "requests": str(way.memory.requests),
-            }
-            for way in ways
-        ],
-    }
+    return _known(
+        {
+            "verdict": plan.verdict,
+            "measured": plan.measured,
+            "source": plan.source,
+            "visibleBytes": int(plan.visible),
+            "utilization": str(plan.utilization),
+            "shareBytes": int(plan.share),
+            "heapBytes": int(plan.heap),
+            "overheadBytes": int(plan.overhead),
+            "overheadParts": [
+                {"name": part.name, "bytes": int(part.size), "source": part.source}
+                for part in plan.parts
+            ],
+            "bandBytes": int(plan.band),
+            "shortBytes": int(plan.short),
+            "context": plan.context,
+            "tokens": plan.tokens,
+            "requests": str(plan.requests),
+            "requestsAtMost": str(plan.requests_most),
+            "longestContext": plan.longest,
+            "stages": [
+                _known(
+                    {
+                        "layers": stage.layers,
+                        "weightsBytes": int(stage.weights),
+                        "overheadBytes": int(stage.overhead),
+                        "cacheBytesPerToken": stage.cache_per_token,
+                        "cacheFixedBytes": int(stage.cache_fixed),
+                        "cachePagedBytes": int(stage.cache_paged),
+                        "availableBytes": int(stage.available),
+                        "tokens": stage.tokens,
+                    }
+                )
+                for stage in plan.stages
+            ],
+            "waysOut": [
+                {
+                    "kind": way.kind,
+                    "change": way.change,
+                    "gpus": way.gpus,
+                    "verdict": way.memory.verdict,
+                    "weightsBytes": int(way.memory.worst.weights),
+                    "availableBytes": int(way.memory.worst.available),
+                    "requests": str(way.memory.requests),
+                }
+                for way in ways
+            ],
+        }
+    )
 
 
 def _startup(plan: StartupPlan) -> dict[str, Any]:

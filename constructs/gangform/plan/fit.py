@@ -162,12 +162,14 @@ def check(
             seen=seen,
         )
     elif concurrency is not None and plan.requests < concurrency:
-        held = "the cache" if plan.tokens is None else f"{plan.tokens * shape.data} tokens"
+        held = "the cache holds"
+        if plan.tokens is not None:
+            held = f"{plan.tokens * shape.data} tokens hold"
         yield Finding(
             code=TOO_MANY_REQUESTS,
             at=InputPath((*at, "concurrency")),
             what=f"{concurrency} requests of {plan.context} tokens were asked for; "
-            f"{held} hold {plan.requests}",
+            f"{held} {plan.requests}",
             fix=f"ask for {int(plan.requests)}, or {more}",
             seen=seen,
         )

@@ -31,7 +31,7 @@ class Way(NamedTuple):
 
     kind: Literal["weights", "pipeline", "hardware"]
     change: str
-    """What to write: `pipeline: 2`."""
+    """What to do, as an imperative: use `pipeline: 2`."""
     gpus: int
     """GPUs of a group then."""
     memory: MemoryPlan
@@ -41,8 +41,8 @@ class Way(NamedTuple):
         """The change with its figures, as the end of a sentence that begins with what to do."""
         stage = self.memory.worst
         return (
-            f"write `{self.change}`: {self.gpus} GPUs a group, {stage.weights.human()} weights a GPU, "
-            f"{stage.available.human()} for the cache, {self.memory.requests} requests ({self.memory.verdict})"
+            f"{self.change} ({self.memory.verdict}: {self.gpus} GPUs a group, {stage.weights.human()} weights a GPU, "
+            f"{stage.available.human()} for the cache, {self.memory.requests} requests)"
         )
 
 
@@ -82,7 +82,7 @@ class _Tries:
     def weights(self) -> Way | None:
         """The largest profile of the same architecture that is smaller than this one and fits."""
         for profile in sorted(self._siblings(), key=lambda one: (-one.checkpoint, one.name)):
-            way = self._planned("weights", f"model: {profile.name}", model=profile)
+            way = self._planned("weights", f"use `model: {profile.name}`", model=profile)
             if way is not None:
                 return way
         return None
@@ -93,7 +93,7 @@ class _Tries:
         for stages in range(split.pipeline + 1, _MOST_STAGES + 1):
             wanted = split.model_copy(update={"pipeline": stages})
             serving = self.serving.model_copy(update={"parallelism": wanted})
-            way = self._planned("pipeline", f"pipeline: {stages}", serving=serving)
+            way = self._planned("pipeline", f"use `pipeline: {stages}`", serving=serving)
             if way is not None:
                 return way
         return None
@@ -106,8 +106,11 @@ class _Tries:
             for one in self._shapes()
             if one.gpu.visible_memory > here.visible_memory and one.gpu.count == here.count
         ]
-        for one in sorted(larger, key=lambda one: (one.gpu.visible_memory, one.name)):
-            way = self._planned("hardware", f"hardware: {one.name}", hardware=one)
+        # One that is no provider's own comes first, since its figures hold on all of them.
+        for one in sorted(
+            larger, key=lambda one: (one.gpu.visible_memory, one.rdma is not None, one.name)
+        ):
+            way = self._planned("hardware", f"use a pool of `hardware: {one.name}`", hardware=one)
             if way is not None:
                 return way
         return None
