@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,13 @@ def test_the_error_is_quoted_right(folder: Path, capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().err.strip()
     assert f"gangform.yaml:{number}:" in shown
     assert quoted.strip() == shown
+
+
+def test_the_accuracy_is_quoted_right() -> None:
+    script = [sys.executable, "benchmarks/kv_accuracy.py", "tests/cases/kv_cases.csv"]
+    ran = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=True)
+    quoted = next(block for block in blocks("") if block.startswith("tokens of uniform"))
+    assert ran.stdout.split("\n\n")[-1] == quoted
 
 
 def test_lint_finds_what_is_quoted(

@@ -7,29 +7,32 @@ the printed memory; weights and overhead are an estimate with a band.
 from __future__ import annotations
 
 import csv
+import importlib.util
+import re
+import sys
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from statistics import median
+from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 
 from gangform.engines.engine import MemoryTerms, Shape
-from gangform.inputs.cluster import Cluster, Installed, Pool
 from gangform.inputs.hardware import Gpu, HardwareShape
 from gangform.inputs.model import Architecture, Attention, Measured, ModelProfile
-from gangform.inputs.serving import Admission, Engine, Fit, Parallelism, Serving
+from gangform.inputs.serving import Fit
 from gangform.plan import memory
 from gangform.plan.memory import MemoryPlan
-from gangform.plan.serving import ServingPlan, plan_serving
 from gangform.units import Bytes, Millicores
 
 TABLE = Path(__file__).with_name("kv_cases.csv")
 TOLERANCE = Fraction(4, 10_000)
 """Of tokens."""
-BAND = Bytes.gib(2)
-"""Of weights and overhead together."""
+BAND = Decimal(2)
+"""GiB, of weights and overhead together."""
 
 Row = Mapping[str, str]
 
@@ -160,9 +163,9 @@ def test_tokens_are_those_that_the_engine_printed(key: str) -> None:
     """Printed memory has two places, which may be a block more or less."""
     row, cache = ROWS[key], CACHES[key]
     printed = int(row["kv_tokens"])
-    assert abs(derived(row, cache).tokens - printed) <= max(
-        TOLERANCE * printed, Fraction(cache.block)
-    )
+    tokens = derived(row, cache).tokens
+    assert tokens is not None
+    assert abs(tokens - printed) <= max(TOLERANCE * printed, Fraction(cache.block))
 
 
 @pytest.mark.parametrize(
@@ -197,92 +200,139 @@ def test_a_start_refused_by_the_whole_models_need_is_accepted_by_stage() -> None
 # ── weights and overhead ─────────────────────────────────────────────────────────────────────────
 
 
-class Run(NamedTuple):
-    """What of a row our inputs say in other words."""
-
-    model: str
-    version: str
-    """The release, or one of the same class where the row names a span or a date."""
-    visible: str = "79.19"
-
-
-RUNS = {
-    "k001": Run("deepseek-r1", "0.7.3", visible="139.72"),
-    "k024": Run("qwen3-235b-fp8", "0.10.0"),
-    "k026": Run("qwen3-coder-480b-fp8", "0.10.1", visible="139.8"),
-    "k027": Run("qwen3-coder-480b-fp8", "0.10.1", visible="139.8"),
-    "k036": Run("llama-3.1-8b", "0.19.0"),
-    "k038": Run("llama-3.1-8b", "0.19.0"),
-    "k041": Run("llama-3.1-8b", "0.19.0"),
-    "k043": Run("llama-3.1-8b", "0.19.0"),
-    "k056": Run("llama-3.3-70b-fp8", "0.14.0"),
-    "k058": Run("llama-3.1-8b", "0.14.0"),
-    "k060": Run("qwen3-32b", "0.14.0"),
-}
-"""Every row whose checkpoint has a shipped profile."""
+def script() -> ModuleType:
+    """`benchmarks/kv_accuracy.py`, which is no package."""
+    path = Path(__file__).parents[2] / "benchmarks" / "kv_accuracy.py"
+    spec = importlib.util.spec_from_file_location("kv_accuracy", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
-def planned(key: str, **changes: Any) -> ServingPlan:
-    """A row from inputs alone, with nothing measured."""
-    row, run = ROWS[key], RUNS[key]
-    count = int(row["gpus_per_node"])
-    parallelism = Parallelism(
-        tensor=int(row["tp"]),
-        pipeline=int(row["pp"]),
-        data=int(row["dp"]),
-        expert_parallel=bool(row["ep"]),
-    )
-    given: dict[str, Any] = {
-        "name": "llm",
-        "namespace": "m",
-        "model": run.model,
-        "pool": "gpu",
-        "engine": Engine(
-            version=run.version,
-            utilization=Decimal(row["util"]) if row["util"] else None,
-            kv_cache_type="fp8" if row["kv_dtype"] == "fp8" else "auto",
-        ),
-        "parallelism": parallelism,
-        "groups": 2,
-        "context": int(row["max_model_len"] or 8192),
-        "admission": Admission(backend="none"),
-    }
-    home = Cluster(
-        name="prod",
-        versions=Installed(kubernetes="1.36", lws="0.10"),
-        foundation="existing",
-        pools={"gpu": Pool(hardware=hardware(run.visible, count=count))},
-    )
-    return plan_serving(Serving(**{**given, **changes}), cluster=home)
+KV = script()
+OUTCOMES, SKIPPED = KV.compared(TABLE)
+BY_ID = {one.id: one for one in OUTCOMES}
 
 
-@pytest.mark.parametrize("key", [key for key in RUNS if ROWS[key]["model_load_gib_per_gpu"]])
+def test_every_row_is_predicted_or_left_out_with_a_reason() -> None:
+    assert len(OUTCOMES) + len(SKIPPED) == len(ROWS)
+    assert len(OUTCOMES) >= 37
+    assert all(reason for _, reason in SKIPPED)
+
+
+@pytest.mark.parametrize("key", [one.id for one in OUTCOMES if one.load and one.printed_load])
 def test_weights_are_those_that_the_engine_loaded(key: str) -> None:
-    printed = Bytes.gib(ROWS[key]["model_load_gib_per_gpu"])
-    weights = max(stage.weights for stage in planned(key).lead.memory.stages)
-    assert abs(weights - printed) <= Fraction(4, 100) * printed
+    one = BY_ID[key]
+    if key == "k030":
+        # Meta's own FP8 checkpoint keeps attention in bf16; the shipped profile is another.
+        assert one.load < one.printed_load * Decimal("0.85")
+        return
+    assert abs(one.load - one.printed_load) <= Decimal("0.04") * one.printed_load
 
 
-OLD_ENGINE = "k001"
-"""The V0 engine with a tiny batch: 2.8 GiB beside the weights, where its class has 9.5 (`engines §6.3`)."""
+MISSES = {
+    "k001": "the V0 engine with a tiny batch",
+    "k006": "graphs take 5 GiB there (util 0.80 equals 0.758), where the table has 1.5",
+    "k008": "a draft model is loaded, and the host shares the memory",
+    "k010": "a draft model is loaded, and the host shares the memory",
+    "k018": "the batch is one request, for which few graphs are captured, and part of the weights is on the host",
+    "k033": "offline, with twice the batch of a server",
+    "k062": "sampling takes half as much as in other rows of that class",
+    "k069": "the V0 engine profiled 9.37 GiB where 1.1 follow from its tokens",
+}
+"""Rows whose cache is off by more than the band and half a GiB, with what is known of the reason."""
+
+
+@pytest.mark.parametrize("key", [one.id for one in OUTCOMES if one.gib and one.printed_gib])
+def test_the_cache_left_is_what_the_engine_printed(key: str) -> None:
+    one = BY_ID[key]
+    assert (abs(one.gib - one.printed_gib) > BAND) == (key in MISSES)
+
+
+def test_the_medians_are_within_what_is_claimed() -> None:
+    graded_a = [
+        abs(one.gib - one.printed_gib)
+        for one in OUTCOMES
+        if one.gib and one.printed_gib and one.grade == "A"
+    ]
+    assert len(graded_a) >= 18
+    assert median(graded_a) < Decimal("1.5")
+    uniform = [
+        abs(Fraction(one.tokens[0], one.printed_tokens) - 1)
+        for one in OUTCOMES
+        if one.tokens and one.printed_tokens and one.uniform
+    ]
+    assert len(uniform) >= 12
+    assert median(uniform) <= Fraction(1, 1000)
+    # k024 prints the memory of one rank, and another had less.
+    assert sorted(uniform)[-2] <= Fraction(5, 1000)
+
+
+def test_a_hybrid_row_has_a_range_and_never_one_number() -> None:
+    hybrid = [one for one in OUTCOMES if one.tokens and not one.uniform]
+    assert {"k008", "k010", "k011", "k034"} <= {one.id for one in hybrid}
+    for one in hybrid:
+        least, most = one.tokens
+        assert least < most
+        assert least <= one.printed_tokens <= most
+
+
+def test_no_start_that_failed_is_called_a_fit_and_none_that_succeeded_is_refused() -> None:
+    failed = {one.id: one.verdict for one in OUTCOMES if one.started is False}
+    assert set(failed) == {"k006", "k026", "k027", "k028", "k033"}
+    # k028 fits by memory: that engine compared what all layers need with what one of eight stages had.
+    assert {key for key, verdict in failed.items() if verdict == "fits"} == {"k028"}
+    started = {one.id: one.verdict for one in OUTCOMES if one.started}
+    assert len(started) >= 23
+    assert "does not fit" not in started.values()
+
+
+def test_rows_that_failed_later_count_in_neither_test() -> None:
+    assert BY_ID["k020"].started is None
+    assert BY_ID["k030"].started is None
+
+
+def test_the_script_prints_rows_medians_and_both_counts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["kv_accuracy.py", str(TABLE)])
+    KV.main()
+    text = capsys.readouterr().out
+    assert all(re.search(rf"^{key}[ :]", text, re.M) for key in ROWS)
+    assert "starts that failed and are called a fit: 1 of 5 ['k028']" in text
+    assert "starts that succeeded and are refused: 0 of" in text
+    assert "median error" in text
 
 
 @pytest.mark.parametrize(
-    "key", [key for key in RUNS if ROWS[key]["avail_kv_gib_per_gpu"] and key != OLD_ENGINE]
+    ("changes", "reason"),
+    [
+        ({"engine": "sglang"}, "sglang is not modelled"),
+        ({"model": "org/never-heard-of"}, "no profile of org/never-heard-of"),
+        ({"kv_dtype": "nvfp4_ds_mla"}, "cache in nvfp4_ds_mla is not modelled"),
+        ({"weight_dtype": "ternary"}, "number format of the weights not given"),
+        ({"gpu": "mystery"}, "memory of mystery not known"),
+        ({"version": "main"}, "release not given"),
+    ],
 )
-def test_the_cache_left_is_what_the_engine_printed(key: str) -> None:
-    printed = Bytes.gib(ROWS[key]["avail_kv_gib_per_gpu"])
-    found = planned(key).lead.memory
-    assert not found.measured
-    assert abs(found.worst.available - printed) <= BAND
+def test_a_row_that_nobody_can_predict_says_why(changes: dict[str, str], reason: str) -> None:
+    row = {**ROWS["k036"], **changes}
+    with pytest.raises(KV.Skipped, match=re.escape(reason)):
+        KV.outcome(row, KV.Library.shipped())
 
 
-def test_an_old_engine_leaves_more_than_promised() -> None:
-    printed = Bytes.gib(ROWS[OLD_ENGINE]["avail_kv_gib_per_gpu"])
-    assert planned(OLD_ENGINE).lead.memory.worst.available < printed
-
-
-@pytest.mark.parametrize("key", ["k026", "k027"])
-def test_a_start_that_failed_is_refused_with_nothing_measured(key: str) -> None:
-    plan = planned(key)
-    assert [one.code.id for one in plan.findings if one.breaks] == ["model-does-not-fit"]
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("Qwen/Qwen3-235B-A22B-Instruct-2507-FP8", "qwen3-235b"),
+        ("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", "llama-3.3-70b"),
+        ("meta-llama/Meta-Llama-3-8B", "llama-3-8b"),
+        ("MiniMax-M2.7 (AWQ)", "minimax-m2.7"),
+        ("DeepSeek-V4-Flash-0731", "deepseek-v4-flash"),
+        ("mistralai/Mistral-Small-3.2-24B-Instruct-2506", "mistral-small-3.2"),
+    ],
+)
+def test_names_are_compared_without_owner_format_and_date(written: str, name: str) -> None:
+    assert KV.plain(written) == name

@@ -37,7 +37,7 @@ from gangform.inputs.serving import (
     TopologyRequest,
     Weights,
 )
-from gangform.plan import memory, rollout, startup
+from gangform.plan import cache, rollout, startup
 from gangform.plan.cluster import ClusterPlan, plan_cluster
 from gangform.plan.serving import ServingPlan, plan_serving
 from gangform.rules.rule import Context, judge
@@ -47,9 +47,6 @@ TABLE = Path(__file__).with_name("plan.md")
 RACK = "example.com/rack"
 
 NOT_YET = (
-    ("r01-a", "no input for a communication heap outside the engine's share"),
-    ("r01-b", "no input for a communication heap outside the engine's share"),
-    ("r01-c", "no input for a communication heap outside the engine's share"),
     ("r20-a", "no input for slices of a Kueue topology"),
     ("r20-b", "no input for slices of a Kueue topology"),
     ("r20-c", "no input for slices of a Kueue topology"),
@@ -352,9 +349,9 @@ def two(size: int) -> Decimal:
 @row("r03-b")
 def test_the_stage_that_holds_least_decides() -> None:
     """Stages are cut as vLLM cuts them; no input cuts them unevenly, so the formulas are asked."""
-    each = memory.cache_per_layer(layers(), 8, Decimal(2))
-    first = memory.tokens(Bytes.gib("6.0"), 30 * each, 16)
-    second = memory.tokens(Bytes.gib("5.0"), 50 * each, 16)
+    each = cache.cache_per_layer(layers(), 8, Decimal(2))
+    first = cache.tokens(Bytes.gib("6.0"), 30 * each, 16)
+    second = cache.tokens(Bytes.gib("5.0"), 50 * each, 16)
     assert (30 * each, first) == (15_360, 419_424)
     assert (50 * each, second) == (25_600, 209_712)
     assert min(first, second) == 209_712
@@ -372,6 +369,47 @@ def test_a_context_that_does_not_fit_is_refused_with_the_longest_that_does() -> 
     assert Bytes.gib("2.10") // 32_768 == 68_812
     shorter = planned(profile, context=68_800, fit=Fit(available_kv=Bytes.gib("2.10")))
     assert refused(shorter) == {}
+
+
+def with_heap(utilization: str, heap: str, visible: str = "139.7") -> ServingPlan:
+    return planned(
+        model(),
+        on=node(visible=visible),
+        engine=Engine(version="0.33.0", utilization=Decimal(utilization), heap=Bytes.gib(heap)),
+    )
+
+
+@row("r01-a")
+def test_a_heap_that_the_rest_of_the_gpu_does_not_hold_is_refused() -> None:
+    plan = with_heap("0.90", "16")
+    assert list(refused(plan)) == ["heap-outside-share"]
+    finding = refused(plan)["heap-outside-share"]
+    found = plan.lead.memory
+    assert two(found.outside) == Decimal("13.97")
+    assert two(found.heap - found.outside) == Decimal("2.03")
+    assert finding.at.path[-2:] == ("engine", "heap")
+    assert "the heap of 16.00 GiB a GPU lies outside the engine's share" in finding.what
+    assert "leaves 13.97 GiB: short by 2.03 GiB" in finding.what
+    assert "engine.utilization: 0.878" in finding.fix
+
+
+@row("r01-b")
+def test_a_heap_that_the_rest_of_the_gpu_holds_is_accepted() -> None:
+    plan = with_heap("0.87", "16")
+    assert refused(plan) == {}
+    found = plan.lead.memory
+    assert two(found.outside) == Decimal("18.16")
+    assert two(found.outside - found.heap) == Decimal("2.16")
+
+
+@row("r01-c")
+def test_a_heap_larger_than_what_is_free_is_named() -> None:
+    plan = with_heap("0.9", "12.5", visible="110")
+    assert two(plan.lead.memory.outside) == Decimal("11.00")
+    finding = refused(plan)["heap-outside-share"]
+    assert "the heap of 12.50 GiB" in finding.what
+    assert "leaves 11.00 GiB" in finding.what
+    assert "memory" not in finding.what
 
 
 def on_a100(tensor: int, pipeline: int) -> ServingPlan:

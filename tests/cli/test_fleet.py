@@ -169,7 +169,7 @@ def test_ones_own_profile_is_listed_and_a_broken_one_is_said(run: Run, folder: P
 def test_an_unknown_profile_has_near_misses(run: Run) -> None:
     status, _, err = run("profiles", "deepsek-r1")
     assert status == 2
-    assert "did you mean deepseek-r1?" in err
+    assert "did you mean deepseek-r1" in err
 
 
 # ── schema, completion, names ────────────────────────────────────────────────────────────────────

@@ -168,6 +168,61 @@ def test_a_fleet_with_errors_has_a_plan_too(run: Run, folder: Path) -> None:
     assert "error[model-does-not-fit]" in err
 
 
+def test_ways_out_are_shown_with_their_figures(run: Run, folder: Path) -> None:
+    text = (folder / "gangform.yaml").read_text()
+    (folder / "gangform.yaml").write_text(text.replace("pipeline: 2", "pipeline: 1"))
+    out = " ".join(run("plan", "r1").out.split())
+    assert "way out use a pool of `hardware: h200-8x` (fits: 8 GPUs a group, " in out
+    assert "way out use `pipeline: 2` (fits: 16 GPUs a group, " in out
+    data = json.loads(run("plan", "r1", "-o", "json").out)
+    ways = data["clusters"][0]["servings"][0]["memory"]["waysOut"]
+    assert [way["kind"] for way in ways] == ["hardware", "pipeline"]
+    assert set(ways[0]) == {
+        "kind",
+        "change",
+        "gpus",
+        "verdict",
+        "weightsBytes",
+        "availableBytes",
+        "requests",
+    }
+
+
+def test_a_hybrid_is_shown_by_two_numbers(run: Run, folder: Path) -> None:
+    text = (folder / "gangform.yaml").read_text()
+    (folder / "gangform.yaml").write_text(text.replace("deepseek-r1", "qwen3.5-397b"))
+    out = run("plan", "r1").out
+    assert "11.7 MiB a request and 8192 bytes a token" in out
+    assert "tokens a rank" not in out
+    data = json.loads(run("plan", "r1", "-o", "json").out)
+    found = data["clusters"][0]["servings"][0]["memory"]
+    assert "tokens" not in found and "tokens" not in found["stages"][0]
+    assert found["stages"][0]["cacheFixedBytes"] == 12_270_592  # 23 layers of 533,504 bytes
+    assert float(found["requests"]) <= float(found["requestsAtMost"])
+
+
+def test_wide_says_what_the_overhead_is_made_of(run: Run) -> None:
+    wide = run("plan", "r1", "-o", "wide").out
+    for name in ("activation", "communication", "graphs", "sampling on the last stage"):
+        assert f"  {name}  " in wide
+    data = json.loads(run("plan", "r1", "-o", "json").out)
+    parts = data["clusters"][0]["servings"][0]["memory"]["overheadParts"]
+    assert all(part["source"] for part in parts)
+
+
+def test_a_heap_is_shown_beside_what_is_left_for_it(run: Run, folder: Path) -> None:
+    text = (folder / "gangform.yaml").read_text()
+    small = text.replace('version: "0.32.0"}', 'version: "0.32.0", heap: 2Gi}')
+    (folder / "gangform.yaml").write_text(small)
+    status, out, _ = run("plan", "r1")
+    assert status == 0
+    assert "2.0 GiB of the 6.3 GiB outside the engine's share" in out
+    (folder / "gangform.yaml").write_text(small.replace("heap: 2Gi", "heap: 16Gi"))
+    status, _, err = run("plan", "r1")
+    assert status == 1
+    assert "error[heap-outside-share]: the heap of 16.00 GiB" in err
+
+
 # ── explain ──────────────────────────────────────────────────────────────────────────────────────
 
 

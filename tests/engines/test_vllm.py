@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from tests.engines.vllm_requests import DENSE, R1, ask, container
+from tests.engines.vllm_requests import ask, container
 
 from gangform.engines.engine import (
     EnvVar,
@@ -14,8 +14,7 @@ from gangform.engines.engine import (
     engine,
 )
 from gangform.engines.vllm import Vllm
-from gangform.inputs.model import ModelProfile
-from gangform.units import Bytes, Seconds
+from gangform.units import Seconds
 
 
 def test_the_registry_knows_it() -> None:
@@ -182,31 +181,3 @@ def test_what_is_launched_is_read_back() -> None:
     assert worker[:6] == ("vllm", False, 8000, 16, group, "$(LWS_WORKER_INDEX)")
     assert leader.all_ranks and worker.all_ranks and not leader.opens_early
     assert (leader.tensor, leader.address) == (8, "$(LWS_LEADER_ADDRESS)")
-
-
-# ── memory ───────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("version", "profile", "tensor", "gib"),
-    [
-        ("0.32.0", R1, 8, "6.7"),
-        ("0.32.0", DENSE, 8, "5.9"),
-        ("0.32.0", DENSE, 1, "4.0"),
-        ("0.20.2", R1, 8, "5.2"),
-        ("0.17.0", DENSE, 8, "4.4"),
-        ("0.16.0", R1, 8, "9.5"),
-        ("0.16.0", DENSE, 8, "6.5"),
-    ],
-)
-def test_overhead_by_class(version: str, profile: ModelProfile, tensor: int, gib: str) -> None:
-    terms = Vllm().memory(ask(profile, version=version, tensor=tensor))
-    assert terms.overhead == Bytes.gib(gib)
-    assert (terms.band, terms.block) == (Bytes.gib("1.5"), 16)
-
-
-def test_utilization_and_cache_element() -> None:
-    terms = Vllm().memory(ask())
-    assert (terms.utilization, terms.cache_element) == (Decimal("0.92"), Decimal(2))
-    terms = Vllm().memory(ask(version="0.20.2", utilization=Decimal("0.95"), kv_cache_type="fp8"))
-    assert (terms.utilization, terms.cache_element) == (Decimal("0.95"), Decimal(1))

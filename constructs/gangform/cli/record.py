@@ -12,9 +12,13 @@
                     gpusPerPod, podsPerGroup, gpusPerGroup}
             groups: {lowest, highest, spare}
             hardware: {name, notVerified: [field]}
-            memory: {verdict, measured, source, visibleBytes, utilization, shareBytes, overheadBytes, bandBytes,
-                     shortBytes, context, tokens, requests, longestContext,
-                     stages: [{layers, weightsBytes, cacheBytesPerToken, availableBytes, tokens}]}
+            memory: {verdict, measured, source, visibleBytes, utilization, shareBytes, heapBytes, overheadBytes,
+                     overheadParts: [{name, bytes, source}], bandBytes, shortBytes, context,
+                     tokens                                where a request has no fixed part
+                     requests, requestsAtMost, longestContext,
+                     stages: [{layers, weightsBytes, overheadBytes, cacheBytesPerToken, cacheFixedBytes,
+                               cachePagedBytes, availableBytes, tokens}]
+                     waysOut: [{kind, change, gpus, verdict, weightsBytes, availableBytes, requests}]}
             startup: {basis, readBytes, bandwidthBytesPerSecond, loadSeconds, coldStartSeconds, worstSeconds,
                       budgetSeconds}
             rollout: {maxSurge, maxUnavailable, partition, peakGroups, peakGpus, floorGroups, durationSeconds, reason}
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
     from gangform.plan.placement import PoolPlan
     from gangform.plan.serving import ServingPlan
     from gangform.plan.startup import StartupPlan
+    from gangform.plan.ways import Way
 
 VERSION = 1
 
@@ -102,7 +107,7 @@ def _serving(plan: ServingPlan) -> dict[str, Any]:
                 "name": role.hardware.name,
                 "notVerified": list(role.hardware.unverified),
             },
-            "memory": _memory(role.memory),
+            "memory": _memory(role.memory, plan.ways),
             "startup": _startup(role.startup),
             "rollout": {
                 "maxSurge": rollout.max_surge,
@@ -148,32 +153,57 @@ def _serving(plan: ServingPlan) -> dict[str, Any]:
     )
 
 
-def _memory(plan: MemoryPlan) -> dict[str, Any]:
-    return {
-        "verdict": plan.verdict,
-        "measured": plan.measured,
-        "source": plan.source,
-        "visibleBytes": int(plan.visible),
-        "utilization": str(plan.utilization),
-        "shareBytes": int(plan.share),
-        "overheadBytes": int(plan.overhead),
-        "bandBytes": int(plan.band),
-        "shortBytes": int(plan.short),
-        "context": plan.context,
-        "tokens": plan.tokens,
-        "requests": str(plan.requests),
-        "longestContext": plan.longest,
-        "stages": [
-            {
-                "layers": stage.layers,
-                "weightsBytes": int(stage.weights),
-                "cacheBytesPerToken": stage.cache_per_token,
-                "availableBytes": int(stage.available),
-                "tokens": stage.tokens,
-            }
-            for stage in plan.stages
-        ],
-    }
+def _memory(plan: MemoryPlan, ways: Iterable[Way]) -> dict[str, Any]:
+    return _known(
+        {
+            "verdict": plan.verdict,
+            "measured": plan.measured,
+            "source": plan.source,
+            "visibleBytes": int(plan.visible),
+            "utilization": str(plan.utilization),
+            "shareBytes": int(plan.share),
+            "heapBytes": int(plan.heap),
+            "overheadBytes": int(plan.overhead),
+            "overheadParts": [
+                {"name": part.name, "bytes": int(part.size), "source": part.source}
+                for part in plan.parts
+            ],
+            "bandBytes": int(plan.band),
+            "shortBytes": int(plan.short),
+            "context": plan.context,
+            "tokens": plan.tokens,
+            "requests": str(plan.requests),
+            "requestsAtMost": str(plan.requests_most),
+            "longestContext": plan.longest,
+            "stages": [
+                _known(
+                    {
+                        "layers": stage.layers,
+                        "weightsBytes": int(stage.weights),
+                        "overheadBytes": int(stage.overhead),
+                        "cacheBytesPerToken": stage.cache_per_token,
+                        "cacheFixedBytes": int(stage.cache_fixed),
+                        "cachePagedBytes": int(stage.cache_paged),
+                        "availableBytes": int(stage.available),
+                        "tokens": stage.tokens,
+                    }
+                )
+                for stage in plan.stages
+            ],
+            "waysOut": [
+                {
+                    "kind": way.kind,
+                    "change": way.change,
+                    "gpus": way.gpus,
+                    "verdict": way.memory.verdict,
+                    "weightsBytes": int(way.memory.worst.weights),
+                    "availableBytes": int(way.memory.worst.available),
+                    "requests": str(way.memory.requests),
+                }
+                for way in ways
+            ],
+        }
+    )
 
 
 def _startup(plan: StartupPlan) -> dict[str, Any]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gangform.plan.memory import MemoryPlan, Stage
     from gangform.plan.serving import ServingPlan
     from gangform.plan.startup import StartupPlan
+    from gangform.plan.ways import Way
 
 
 def plan(arguments: Namespace) -> int:
@@ -146,7 +147,7 @@ def _serving(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
     doubted = ", ".join(role.hardware.unverified)
     if doubted:
         yield "not verified", f"{doubted} of hardware {role.hardware.name}: look at your nodes"
-    yield from _memory(role.memory, wide=wide)
+    yield from _memory(role.memory, plan.ways, wide=wide)
     start = role.startup
     yield "cold start", _cold_start(start)
     yield "startup budget", f"{start.budget} before a pod that is still loading is restarted"
@@ -192,7 +193,7 @@ def _cold_start(plan: StartupPlan) -> str:
     )
 
 
-def _memory(plan: MemoryPlan, *, wide: bool) -> Iterator[Cells]:
+def _memory(plan: MemoryPlan, ways: Sequence[Way], *, wide: bool) -> Iterator[Cells]:
     yield "memory", f"{plan.verdict} ({'measured' if plan.measured else plan.source})"
     if not plan.measured:
         yield (
@@ -200,20 +201,40 @@ def _memory(plan: MemoryPlan, *, wide: bool) -> Iterator[Cells]:
             f"{plan.visible.human()} visible x {plan.utilization} = {plan.share.human()} a GPU; "
             f"{plan.overhead.human()} overhead, error {plan.band.human()}",
         )
+    if plan.heap:
+        yield (
+            "  heap",
+            f"{plan.heap.human()} of the {plan.outside.human()} outside the engine's share",
+        )
+    if wide and not plan.measured:
+        for part in plan.parts:
+            yield f"  {part.name}", f"{part.size.human()} ({part.source})"
     for name, stage in _stages(plan.stages, wide=wide):
         sums = (
             f"{stage.available.human()} measured"
             if plan.measured
-            else f"{plan.share.human()} - {stage.weights.human()} weights - {plan.overhead.human()} = "
+            else f"{plan.share.human()} - {stage.weights.human()} weights - {stage.overhead.human()} = "
             f"{stage.available.human()}"
         )
-        tokens = f"{stage.cache_per_token} bytes a token: {stage.tokens} tokens"
-        yield name, f"{stage.layers} layers; {sums} for the cache; {tokens}"
-    yield (
-        "cache",
-        f"{plan.tokens} tokens a rank, {plan.requests} requests of {plan.context} tokens a group; "
-        f"one alone finds room for {plan.longest} tokens",
-    )
+        yield name, f"{stage.layers} layers; {sums} for the cache; {_tokens(stage)}"
+    one = f"one alone finds room for {plan.longest} tokens"
+    if plan.tokens is not None:
+        held = f"{plan.tokens} tokens a rank, {plan.requests} requests"
+    elif plan.requests == plan.requests_most:
+        held = f"{plan.requests} requests"
+    else:
+        held = f"{plan.requests} to {plan.requests_most} requests"
+    yield "cache", f"{held} of {plan.context} tokens a group; {one}"
+    for way in ways:
+        yield "  way out", way.text
+
+
+def _tokens(stage: Stage) -> str:
+    """What tokens and requests take: a number of tokens where all layers are alike, else two numbers."""
+    each = f"{stage.cache_per_token} bytes a token"
+    if stage.tokens is not None:
+        return f"{each}: {stage.tokens} tokens"
+    return f"{stage.cache_fixed.human()} a request and {each}"
 
 
 def _stages(stages: Sequence[Stage], *, wide: bool) -> Iterator[tuple[str, Stage]]:

@@ -53,13 +53,21 @@ class Shape(NamedTuple):
         return self.tensor * self.data * self.prefill_context
 
 
+class Part(NamedTuple):
+    """A part of the overhead of a GPU."""
+
+    name: str
+    size: Bytes
+    source: str
+
+
 class MemoryTerms(NamedTuple):
     """What of a GPU is neither weights nor cache, and how well that is known."""
 
     utilization: Decimal
     """Share of visible memory that the engine plans with."""
     overhead: Bytes
-    """Activations, communication buffers and graphs, per GPU."""
+    """Activations, communication buffers and graphs, per GPU of any stage."""
     band: Bytes
     """Error of the overhead, either way."""
     block: int
@@ -68,6 +76,18 @@ class MemoryTerms(NamedTuple):
     """Bytes a cached element."""
     source: str
     """Where the figures come from."""
+    sampling: Bytes = Bytes(0)
+    """What the last of several stages holds beyond `overhead`."""
+    latent_entry: int | None = None
+    """Bytes an entry of a latent, where its format is not one of plain elements."""
+    in_flight: int = 0
+    """Tokens that a step may hold; a window keeps them beside its own."""
+    redundant_experts: int = 0
+    """Copies of experts, over all expert ranks."""
+    offloaded: Bytes = Bytes(0)
+    """Weights of each GPU that lie in the memory of the host."""
+    parts: tuple[Part, ...] = ()
+    """What `overhead` and `sampling` are made of."""
 
 
 class LaunchRequest(NamedTuple):

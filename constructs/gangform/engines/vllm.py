@@ -8,12 +8,18 @@ probe of `/health` means the whole group (`engines §1.6`); a headless worker op
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import ClassVar
 
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest
-from gangform.engines import vllm_args, vllm_check, vllm_flags, vllm_read, vllm_translate
+from gangform.engines import (
+    vllm_args,
+    vllm_check,
+    vllm_flags,
+    vllm_memory,
+    vllm_read,
+    vllm_translate,
+)
 from gangform.engines.engine import (
     EngineReading,
     EnvVar,
@@ -28,7 +34,7 @@ from gangform.engines.engine import (
 from gangform.engines.flags import is_number, last
 from gangform.engines.vllm_flags import FLAGS
 from gangform.findings import Finding
-from gangform.units import Bytes, Seconds
+from gangform.units import Seconds
 
 IMAGE = "vllm/vllm-openai"
 """The published image; its tags are `v` and three numbers."""
@@ -36,11 +42,6 @@ IMAGE = "vllm/vllm-openai"
 HTTP = Port("http", 8000)
 RENDEZVOUS = Port("rendezvous", 29501)
 """vLLM's default `--master-port`, written all the same (`engines §1.4`)."""
-
-BLOCK = 16
-"""Tokens a cache block, by default (`engines §6.1`)."""
-BAND = Bytes.gib("1.5")
-"""Tolerance of the overheads (`engines §6.3`)."""
 
 
 class Vllm:
@@ -55,20 +56,8 @@ class Vllm:
         return vllm_check.check(ask)
 
     def memory(self, ask: LaunchRequest) -> MemoryTerms:
-        """Utilisation and overhead by class of release: A from 0.21, B from 0.17, C before (`engines §6.3`)."""
-        experts = ask.model.expert_parameters > 0 or (
-            ask.model.architecture is not None and ask.model.architecture.experts is not None
-        )
-        letter, overhead = _overhead(ask.release, experts=experts, tensor=ask.shape.tensor)
-        kind = "mixture of experts" if experts else "dense"
-        return MemoryTerms(
-            utilization=utilization(ask),
-            overhead=Bytes.gib(overhead),
-            band=BAND,
-            block=BLOCK,
-            cache_element=Decimal(1 if ask.options.kv_cache_type == "fp8" else 2),
-            source=f"engines §6.3, class {letter}, {kind}",
-        )
+        """Utilisation, overheads by class of release, and how the cache is stored."""
+        return vllm_memory.terms(ask)
 
     def launch(self, ask: LaunchRequest) -> Launch:
         """Command, arguments, variables, ports, probes and drain of leader and workers."""
@@ -154,23 +143,6 @@ def image(release: Release) -> str:
     return f"{IMAGE}:v{release.major}.{release.minor}.{release.patch}"
 
 
-def utilization(ask: LaunchRequest) -> Decimal:
-    """Share of visible memory the engine plans with: the user's, else the release's default."""
-    return ask.options.utilization or vllm_flags.default_utilization(ask.release)
-
-
-def _overhead(release: Release, *, experts: bool, tensor: int) -> tuple[str, Decimal]:
-    """The class of a release and its overhead in GiB, as suggested in `engines §6.3`."""
-    if release < Release(0, 17):
-        return "C", Decimal("9.5") if experts else Decimal("6.5")
-    activations = Decimal("3.0") if experts else Decimal("2.2")
-    communication = Decimal("2.2") if tensor > 1 else Decimal("0.3")
-    if release < Release(0, 21):
-        # The pool is sized before the graphs, which come out of the unreserved share.
-        return "B", activations + communication
-    return "A", activations + communication + Decimal("1.5")
-
-
 def _dated(ask: LaunchRequest, flags: dict[str, str]) -> list[str]:
     return [f"{name}={value}" for name, value in flags.items() if FLAGS.has(name, ask.release)]
 
@@ -184,7 +156,7 @@ def _model_flags(ask: LaunchRequest) -> list[str]:
     flags = {
         "--served-model-name": ask.served_name,
         "--max-model-len": str(ask.context),
-        "--gpu-memory-utilization": f"{utilization(ask):f}",
+        "--gpu-memory-utilization": f"{vllm_memory.utilization(ask):f}",
         "--tensor-parallel-size": str(shape.tensor),
     }
     beyond_one = {

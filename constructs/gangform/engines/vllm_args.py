@@ -75,7 +75,6 @@ MEMORY = frozenset(
         "--block-size",
         "--quantization",
         "--speculative-config",
-        "--cpu-offload-gb",
         "--enable-eplb",
         "--enable-lora",
         "--num-gpu-blocks-override",

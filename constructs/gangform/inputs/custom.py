@@ -100,6 +100,11 @@ _ALL = (
         "attention-incomplete", "An attention without the figures of its kind", "engines §6.1"
     ),
     _refused(
+        "layers-exceeded",
+        "More layers with a cache or with experts than the model has",
+        "engines §5.1",
+    ),
+    _refused(
         "model-undescribed",
         "A model without an architecture or measured figures",
         "design §3 ModelProfile",
@@ -159,6 +164,9 @@ def words_of(
         )
     if kind == EDITION_UNKNOWN.id:
         return text, str(context["fix"]), path
+    if kind == "layers-exceeded":
+        fix = "count each kind of layer once, or write `fullLayers` where layers keep several kinds of cache"
+        return text, fix, path
     if kind == "model-undescribed":
         fix = "describe the `architecture`, or write `measured: {weightsPerGpu: …, kvBytesPerToken: …}`"
         return text, fix, path

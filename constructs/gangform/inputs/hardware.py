@@ -23,6 +23,8 @@ class Gpu(Model):
     """GPUs a node."""
     visible_memory: Bytes
     """What CUDA reports for one GPU, less than the figure on the box (79.19 GiB for an 80 GB H100)."""
+    unified: bool = False
+    """Whether GPU and host share this memory (GB10): what the host holds is missing from it, and varies."""
     capability: str | None = None
     """Compute capability as text, `"9.0"`; decides whether FP8 has native units (from 8.9)."""
 

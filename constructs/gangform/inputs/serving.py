@@ -25,7 +25,7 @@ from gangform.inputs.base import (
     Natural,
     ObjectName,
 )
-from gangform.inputs.model import ModelProfile
+from gangform.inputs.model import ModelProfile, Overhead
 from gangform.inputs.texts import (
     Argument,
     MetricName,
@@ -94,6 +94,9 @@ class Engine(Model):
     """Share of visible GPU memory the engine may use; `None` means the engine's default of that version."""
     kv_cache_type: Literal["auto", "fp8"] = "auto"
     """Number format of the cache; `auto` is 16 bits."""
+    overhead: Overhead = Field(default_factory=cache(Overhead.model_construct))
+    heap: SomeBytes | None = None
+    """What NVSHMEM (DeepEP) takes of each GPU outside the engine's share."""
 
 
 class Parallelism(Model):
@@ -215,10 +218,9 @@ class Weights(Model):
         named = {"token", "claim", "path", "storage_class", "size"}
         for name in wants:
             if getattr(self, name) is None:
+                seen = {"source": self.source, "name": name}
                 raise PydanticCustomError(
-                    "weights-incomplete",
-                    "source {source} needs `{name}`",
-                    {"source": self.source, "name": name},
+                    "weights-incomplete", "source {source} needs `{name}`", seen
                 )
         if rule := folder_fault(self.path, on_node=self.source == "nodePath"):
             raise PydanticCustomError(

@@ -22,8 +22,8 @@ from gangform.plan import (
     beside,
     disruption,
     fields,
+    fit,
     identity,
-    memory,
     monitoring,
     pods,
     releases,
@@ -33,6 +33,7 @@ from gangform.plan import (
     startup,
     traffic,
     unread,
+    ways,
     weights,
 )
 from gangform.plan.resolve import Resolved, resolve
@@ -60,6 +61,8 @@ class ServingPlan(NamedTuple):
     workloads: tuple[WorkloadPlan, ...]
     weights: weights.WeightsPlan
     traffic: traffic.TrafficPlan
+    ways: tuple[ways.Way, ...]
+    """What would make it fit; empty where it fits."""
     disruption: disruption.DisruptionPlan
     monitoring: monitoring.MonitoringPlan
     beside: tuple[Key, ...]
@@ -120,10 +123,10 @@ def plan_serving(
     """
     at: Path = ("servings", serving.name)
     table = defaults(edition)
-    found = resolve(serving, cluster=cluster, library=library or Library.shipped(), at=at)
+    library = library or Library.shipped()
+    found = resolve(serving, cluster=cluster, library=library, at=at)
     split = shape.derive(serving, found.hardware)
-    choice = shape.choose(serving, split)
-    return _Composer(serving, cluster, table, found, split, choice, at).compose()
+    return _Composer(serving, cluster, library, table, found, split, at).compose()
 
 
 class _Composer:
@@ -133,16 +136,17 @@ class _Composer:
         self,
         serving: Serving,
         cluster: Cluster,
+        library: Library,
         table: Defaults,
         found: Resolved,
         split: Shape,
-        choice: shape.Choice,
         at: Path,
     ) -> None:
         """Derive what the later sections share."""
         self.serving, self.cluster, self.table = serving, cluster, table
-        self.found, self.split, self.choice, self.at = found, split, choice, at
-        self.form = choice.form
+        self.found, self.split, self.at = found, split, at
+        self.choice = shape.choose(serving, split)
+        self.form = self.choice.form
         self.policy: Policy = found.admission.policy(cluster)
         self.lws = cluster.versions.releases.lws
         self.apart = self.policy.one_workload_per_group and self.form.can.runs_groups
@@ -167,14 +171,7 @@ class _Composer:
             defaults=table,
         )
         self.launch = found.engine.launch(self.ask)
-        self.memory = memory.derive(
-            model=found.model,
-            hardware=found.hardware,
-            shape=split,
-            terms=found.engine.memory(self.ask),
-            context=serving.context,
-            fit=serving.fit,
-        )
+        self.memory, self.ways = ways.derive(serving, self.ask, found.engine, library)
         self.pods = pods.derive(
             serving,
             shape=split,
@@ -233,6 +230,7 @@ class _Composer:
             choice=self.choice,
             workloads=workloads,
             weights=self.weights,
+            ways=self.ways,
             traffic=traffic.derive(
                 lead.identity, self.launch, serving.network, spread_over_workloads=self.apart
             ),
@@ -333,8 +331,13 @@ class _Composer:
         yield from shape.check(serving, split, self.found.hardware, at)
         yield from self.found.engine.check(self.ask)
         if serving.parallelism != "auto":
-            yield from memory.check(
-                self.memory, fit=serving.fit, concurrency=serving.concurrency, shape=split, at=at
+            yield from fit.check(
+                self.memory,
+                fit=serving.fit,
+                concurrency=serving.concurrency,
+                shape=split,
+                at=at,
+                ways=self.ways,
             )
         yield from startup.check(serving, engine=self.found.engine, size=split.size, at=at)
         yield from identity.check(
