@@ -15,8 +15,6 @@ NOTHING = "nothing was written"
 
 def import_profile(arguments: Namespace) -> int:
     """Print the profile, or keep it beside the fleet file; a file of that name that says something else is kept."""
-    from pydantic import ValidationError
-
     from gangform.inputs.checkpoint import import_checkpoint
     from gangform.inputs.files import find_fleet_file, shown
 
@@ -28,11 +26,6 @@ def import_profile(arguments: Namespace) -> int:
         )
     except InputError as error:
         return refused(error, None, NOTHING)
-    except ValidationError as error:
-        said = "; ".join(
-            f"{one['loc'][-1] if one['loc'] else 'model'}: {one['msg']}" for one in error.errors()
-        )
-        raise UsageError(f"the checkpoint makes no profile: {said}") from None
     show(made.findings, None)
     if arguments.write:
         file = Path(arguments.file) if arguments.file is not None else find_fleet_file(Path.cwd())

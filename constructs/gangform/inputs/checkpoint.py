@@ -13,6 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import ValidationError
+
 from gangform.findings import Finding, InputError, InputPath, Severity, declare
 from gangform.inputs.configuration import Configuration
 from gangform.inputs.decoders import Decoder
@@ -21,6 +23,7 @@ from gangform.inputs.model import ModelProfile
 from gangform.inputs.nearest import nearest
 from gangform.inputs.quantization import Format, Storage, storage
 from gangform.inputs.spelling import entry
+from gangform.inputs.translate import translate
 from gangform.units import Bytes
 
 UNREADABLE = declare(
@@ -105,9 +108,20 @@ def import_checkpoint(path: Path, *, repository: str | None, name: str | None) -
     fields["context_limit"] = context
     fields["name"] = name or usual_name(repository)
     counted = fields.pop("counted")
-    profile = ModelProfile.model_validate(fields)
+    profile = _checked(fields)
     remarks = _remarks(profile, counted, files, config)
     return Imported(profile, _text(profile), tuple(remarks))
+
+
+def _checked(fields: dict[str, Any]) -> ModelProfile:
+    try:
+        return ModelProfile.model_validate(fields)
+    except ValidationError as error:
+        raise InputError(
+            translate(
+                error, ModelProfile, fields, lambda inside: ("models", fields["name"], *inside)
+            )
+        ) from None
 
 
 def usual_name(repository: str) -> str:
