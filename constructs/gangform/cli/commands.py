@@ -276,12 +276,40 @@ def _profiles(commands: Any) -> None:
         "profiles",
         "gangform.cli.fleet:profiles",
         help="list models, hardware and clusters, or show one with its sources",
-        examples="  gangform profiles\n  gangform profiles deepseek-r1",
+        description="List models, hardware and clusters, or show one with its sources. `profiles import PATH` makes a "
+        "model's profile of a checkpoint: of its config.json, and of model.safetensors.index.json and "
+        "hf_quant_config.json where they lie beside it. It is printed, or kept in profiles/models/ beside the fleet "
+        "file.",
+        examples="  gangform profiles\n  gangform profiles deepseek-r1\n"
+        "  gangform profiles import ~/.cache/huggingface/hub/models--Qwen--Qwen3-235B-A22B/snapshots/REV\n"
+        "  gangform profiles import config.json --repository Qwen/Qwen3-235B-A22B --write",
     )
     file_option(profiles)
     output_option(profiles)
     profiles.add_argument(
-        "name", nargs="?", metavar="NAME", help="the one to show (default: a list of all)"
+        "name",
+        nargs="?",
+        metavar="NAME|import",
+        help="the one to show (default: a list of all), or import",
+    )
+    profiles.add_argument(
+        "path", nargs="?", metavar="PATH", help="a checkpoint's folder, or its config.json"
+    )
+    profiles.add_argument(
+        "--repository",
+        metavar="ID",
+        help="with import: what engines load it by (default: what the hub's cache folder says)",
+    )
+    profiles.add_argument(
+        "--name",
+        dest="called",
+        metavar="NAME",
+        help="with import: what servings call it (default: the last part of the id, in small letters)",
+    )
+    profiles.add_argument(
+        "--write",
+        action="store_true",
+        help="with import: keep it in profiles/models/ beside the fleet file",
     )
 
 

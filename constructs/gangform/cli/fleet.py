@@ -131,6 +131,18 @@ def profiles(arguments: Namespace) -> int:
     """List what servings and pools may name, or show one profile with its sources."""
     from gangform.cli.shelves import shelves
 
+    if arguments.name == "import":
+        from gangform.cli.checkpoint import import_profile
+
+        return import_profile(arguments)
+    only = {
+        "PATH": arguments.path,
+        "--repository": arguments.repository,
+        "--name": arguments.called,
+    }
+    alone = [name for name, value in {**only, "--write": arguments.write or None}.items() if value]
+    if alone:
+        raise UsageError(f"{' and '.join(alone)}: only with `gangform profiles import PATH`")
     known = shelves(arguments.file)
     if arguments.name is not None:
         return _one(arguments, known)

@@ -1,0 +1,362 @@
+"""A published checkpoint → a model profile: `config.json`, and what lies beside it.
+
+What the files say is taken, what follows from them is calculated, and the source of each figure stands with it. A
+model whose class is not described here is refused, with what has to be found out about it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from gangform.findings import Finding, InputError, InputPath, Severity, declare
+from gangform.inputs.configuration import Configuration
+from gangform.inputs.decoders import Decoder
+from gangform.inputs.families import FAMILIES, decoder
+from gangform.inputs.model import ModelProfile
+from gangform.inputs.nearest import nearest
+from gangform.inputs.quantization import Format, Storage, storage
+from gangform.inputs.spelling import entry
+from gangform.inputs.translate import translate
+from gangform.units import Bytes
+
+UNREADABLE = declare(
+    "checkpoint-unreadable",
+    "A file of a checkpoint that is not there, or that is no map in JSON",
+    Severity.BREAKS,
+    "design §3 ModelProfile",
+)
+UNKNOWN = declare(
+    "architecture-unknown",
+    "A model of a class whose layers nobody described",
+    Severity.BREAKS,
+    "engines §5.1",
+)
+INCOMPLETE = declare(
+    "configuration-incomplete",
+    "A configuration without facts that its class needs",
+    Severity.BREAKS,
+    "engines §5.1",
+)
+STORAGE_UNKNOWN = declare(
+    "weights-format-unknown",
+    "Weights that are stored in a way whose size is not known",
+    Severity.BREAKS,
+    "engines §5.2",
+)
+NO_REPOSITORY = declare(
+    "repository-not-said",
+    "Nothing in a checkpoint says the id that engines load it by",
+    Severity.BREAKS,
+    "design §3 ModelProfile",
+)
+DIFFERS = declare(
+    "checkpoint-differs",
+    "A checkpoint of another size than its configuration makes",
+    Severity.DEGRADES,
+    "engines §5.2",
+)
+
+CONFIG, INDEX, QUANTIZATION = "config.json", "model.safetensors.index.json", "hf_quant_config.json"
+_APART = Fraction(2, 100)
+"""By how much sizes may differ: nothing that is calculated here is further from what was published."""
+
+
+class Imported(NamedTuple):
+    """A profile, and what people should know of it."""
+
+    profile: ModelProfile
+    text: str
+    """The file `profiles/models/NAME.yaml`."""
+    findings: tuple[Finding, ...]
+
+
+class _Files(NamedTuple):
+    config: Mapping[str, Any]
+    tensors: Mapping[str, Any] | None
+    quantization: Mapping[str, Any]
+    shown: str
+
+
+def import_checkpoint(path: Path, *, repository: str | None, name: str | None) -> Imported:
+    """The profile of a checkpoint.
+
+    Args:
+        path: Its folder, or its `config.json`; the files beside it are read where they are there.
+        repository: The id that engines load it by; `None`: that of the hub's cache folder.
+        name: What servings shall call it; `None`: the last part of the id, in small letters.
+
+    Raises:
+        InputError: A file cannot be read, or does not say what is needed; everything is said at once.
+    """
+    files = _read(path)
+    repository = repository or _repository(path, files)
+    config = Configuration(files.config)
+    found = list(_faults(config, files, repository, path))
+    made = decoder(config)
+    stored = storage(files.config, files.quantization)
+    if found or made is None or repository is None or isinstance(stored, str):
+        raise InputError(found)
+    context = config.positive("max_position_embeddings")
+    fields = _fields(made, stored, files, repository, config)
+    fields["context_limit"] = context
+    fields["name"] = name or usual_name(repository)
+    counted = fields.pop("counted")
+    profile = _checked(fields)
+    remarks = _remarks(profile, counted, files, config)
+    return Imported(profile, _text(profile), tuple(remarks))
+
+
+def _checked(fields: dict[str, Any]) -> ModelProfile:
+    try:
+        return ModelProfile.model_validate(fields)
+    except ValidationError as error:
+        raise InputError(
+            translate(
+                error, ModelProfile, fields, lambda inside: ("models", fields["name"], *inside)
+            )
+        ) from None
+
+
+def usual_name(repository: str) -> str:
+    """What a model of the hub is called here: `Qwen/Qwen3-235B-A22B-FP8` is `qwen3-235b-a22b-fp8`."""
+    last = repository.rpartition("/")[2].lower()
+    return re.sub(r"[^a-z0-9.]+", "-", last).strip("-.") or "model"
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read(path: Path) -> _Files:
+    file = path / CONFIG if path.is_dir() else path
+    config = _json(file)
+    index, quantization = file.parent / INDEX, file.parent / QUANTIZATION
+    return _Files(
+        config,
+        _json(index) if index.is_file() else None,
+        _json(quantization) if quantization.is_file() else {},
+        str(path),
+    )
+
+
+def _json(file: Path) -> Mapping[str, Any]:
+    what = ""
+    value: Any = None
+    try:
+        value = json.loads(file.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        what = f"there is no file {file}"
+    except OSError as error:
+        what = f"{file} cannot be read: {error.strerror}"
+    except (ValueError, RecursionError) as error:
+        what = f"{file} is not JSON: {error}"
+    if not what and not isinstance(value, dict):
+        what = f"{file} holds no map"
+    if what:
+        fix = f"name a folder with {CONFIG}, or that file, as the hub has it"
+        raise InputError([Finding(code=UNREADABLE, at=InputPath(("models",)), what=what, fix=fix)])
+    found: Mapping[str, Any] = value
+    return found
+
+
+def _repository(path: Path, files: _Files) -> str | None:
+    """From the folder of the hub's cache, `models--ORG--NAME/snapshots/…`; or from what the configuration kept."""
+    for part in path.absolute().parts:
+        if part.startswith("models--") and part.count("--") > 1:
+            return part.removeprefix("models--").replace("--", "/", 1)
+    kept = files.config.get("_name_or_path")
+    return kept if isinstance(kept, str) and kept.count("/") == 1 and kept[0] not in "./" else None
+
+
+# ── what is missing ──────────────────────────────────────────────────────────────────────────────
+
+
+def _faults(
+    config: Configuration, files: _Files, repository: str | None, path: Path
+) -> Iterator[Finding]:
+    at = InputPath(("models",))
+    if repository is None:
+        yield Finding(
+            code=NO_REPOSITORY,
+            at=at,
+            what=f"no part of {path} is the hub's models--ORG--NAME, and {CONFIG} says no id",
+            fix="write --repository ORG/NAME, or the path that the engine loads",
+        )
+    if decoder(config) is None:
+        named = ", ".join(config.classes) or "nothing"
+        near = nearest(config.classes[0], FAMILIES) if config.classes else []
+        like = f"; near it {' and '.join(near)}" if near else ""
+        yield Finding(
+            code=UNKNOWN,
+            at=at,
+            what=f"`architectures` says {named}, whose layers are not known here{like}",
+            fix="write a profile with `checkpoint`, `contextLimit` and `measured: {weightsPerGpu, kvBytesPerToken}` "
+            "from an engine's log; for an architecture it takes what each layer keeps of a token, and which weights "
+            "tensor ranks share",
+        )
+    else:
+        config.positive("max_position_embeddings")
+        missing = sorted(set(config.missing))
+        if missing:
+            yield Finding(
+                code=INCOMPLETE,
+                at=at,
+                what=f"{CONFIG} of a {config.classes[0]} does not say {', '.join(missing)}",
+                fix="take the file of the published model; one that was cut or merged lacks them",
+            )
+    stored = storage(files.config, files.quantization)
+    if isinstance(stored, str):
+        yield Finding(
+            code=STORAGE_UNKNOWN,
+            at=at,
+            what=f"nothing here knows what {stored} takes",
+            fix="write a profile by hand, with `checkpoint` as the size of all files, and `weights` the nearest format",
+        )
+
+
+# ── what is calculated ───────────────────────────────────────────────────────────────────────────
+
+
+class _Class(NamedTuple):
+    weights: int
+    each: Fraction
+    format: Format
+
+    @property
+    def size(self) -> int:
+        return -(-(self.weights * self.each).numerator // (self.weights * self.each).denominator)
+
+
+def _classes(made: Decoder, stored: Storage, layers: int) -> dict[str, _Class]:
+    """Each class of weights as it is stored; the last layer speaks for all, the first for layers without experts."""
+    weights, latent = made.weights, made.architecture["attention"]["kind"] == "mla"
+    sparse = made.architecture.get("experts") is not None
+    kinds = {
+        "experts": ("experts", weights.experts),
+        "attention": ("attention", weights.attention),
+        "replicated": ("replicated" if latent else "", weights.replicated),
+        "dense": ("dense" if sparse else "plain", weights.dense),
+        "embeddings": ("", weights.embeddings),
+    }
+    found = {}
+    for name, (kind, count) in kinds.items():
+        formats = stored.formats(kind, max(0, layers - 1)) if kind else [stored.plain]
+        each = sum((one.each for one in formats), Fraction(0)) / len(formats)
+        found[name] = _Class(count, each, min(formats, key=lambda one: one.each))
+    return found
+
+
+def _fields(
+    made: Decoder, stored: Storage, files: _Files, repository: str, config: Configuration
+) -> dict[str, Any]:
+    layers, weights = made.architecture["layers"], made.weights
+    classes = _classes(made, stored, layers)
+    most = max(classes.values(), key=lambda one: one.weights)
+    draft, kept = _draft(made, classes, files, layers)
+    counted = sum(one.size for one in classes.values()) + draft
+    total = _total(files)
+    origin = f"{CONFIG} of {repository}"
+    sources = {
+        "weights": origin,
+        "checkpoint": f"metadata.total_size in {INDEX}"
+        if total
+        else "calculated from weights by class and format",
+        "parameters": "calculated from the architecture"
+        + ("" if made.exact else "; not verified: small matrices are left out")
+        + (f"; {' and '.join(config.media)} left out" if config.media else ""),
+        "contextLimit": f"max_position_embeddings, {origin}",
+        "architecture": origin,
+    }
+    fields: dict[str, Any] = {
+        "repository": repository,
+        "weights": most.format.name,
+        "checkpoint": Bytes(total or counted),
+        "parameters": weights.loaded,
+        "architecture": made.architecture,
+        "sources": sources,
+    }
+    if most.format.block is not None:
+        fields["quantization_block"] = most.format.block
+        sources["quantizationBlock"] = f"weight_block_size, {origin}"
+    if weights.experts:
+        fields["expert_parameters"] = weights.experts
+        sources["expertParameters"] = "calculated: layers x routed experts x their matrices"
+    if draft:
+        fields["draft"] = Bytes(draft)
+        sources["draft"] = f"calculated: layers for multi-token prediction, {kept}"
+    tensors = {
+        name: {"size": Bytes(one.size), "format": one.format.name}
+        for name, one in classes.items()
+        if name != "dense" and one.weights
+    }
+    plain = len({one.each for one in classes.values() if one.weights}) == 1
+    if not plain or made.architecture["attention"]["kind"] == "mla":
+        fields["tensors"] = tensors
+        sources["tensors"] = "calculated from weights by class and format"
+    fields["counted"] = counted
+    return fields
+
+
+def _draft(
+    made: Decoder, classes: Mapping[str, _Class], files: _Files, layers: int
+) -> tuple[int, str]:
+    """Bytes of layers for multi-token prediction, where the checkpoint has them; and who says that it has."""
+    weights = made.weights
+    if not weights.draft:
+        return 0, ""
+    said = "not verified: taken to be in the checkpoint"
+    if files.tensors is not None:
+        names = files.tensors.get("weight_map")
+        after = f"layers.{layers}."
+        if not any(after in name or name.startswith("mtp.") for name in names or ()):
+            return 0, ""
+        said = f"which {INDEX} names"
+    rest = weights.draft - weights.draft_experts - weights.draft_tables
+    size = (
+        weights.draft_experts * classes["experts"].each
+        + weights.draft_tables * classes["embeddings"].each
+        + rest * classes["attention"].each
+    )
+    return -(-size.numerator // size.denominator), said
+
+
+def _total(files: _Files) -> int:
+    metadata = (files.tensors or {}).get("metadata")
+    total = metadata.get("total_size") if isinstance(metadata, Mapping) else None
+    return int(total) if isinstance(total, (int, float)) and total > 0 else 0
+
+
+def _remarks(
+    profile: ModelProfile, counted: int, files: _Files, config: Configuration
+) -> Iterator[Finding]:
+    total = _total(files)
+    # What other media weigh is in the total, and not counted.
+    if not total or (config.media and total > counted):
+        return
+    if abs(total - counted) > _APART * counted:
+        yield Finding(
+            code=DIFFERS,
+            at=InputPath(("models", profile.name, "checkpoint")),
+            what=f"{INDEX} says {Bytes(total).human()}, the configuration makes {Bytes(counted).human()}",
+            fix="look whether both files are of one model, and write `measured` from an engine's log where they are",
+            seen={"index": str(total), "calculated": str(counted)},
+        )
+
+
+# ── the file ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _text(profile: ModelProfile) -> str:
+    """The profile as a file: what is set, in the order of the model."""
+    plain = profile.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
+    for key in ("checkpoint", "draft"):
+        if key in plain:
+            plain[key] = str(int(getattr(profile, key)))
+    lines = [line for key, value in plain.items() for line in entry(key, value)]
+    return "\n".join([f"# Imported from the checkpoint of {profile.repository}.", *lines, ""])
