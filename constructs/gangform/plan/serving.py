@@ -4,20 +4,20 @@ Derivation is total: any well-typed input gives numbers, also absurd ones; then 
 user sees everything that is wrong at once. Only a name that refers to nothing stops earlier.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from __future__ import annotations
 
-from gangform.admission.admission import Demand, Placement, Policy
-from gangform.apis.core import HOSTNAME
-from gangform.apis.leaderworkerset import FIELDS
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from gangform.admission.admission import Demand, Policy
 from gangform.apis.versions import Release
 from gangform.documents.document import Key
 from gangform.engines.engine import LaunchRequest, Shape
-from gangform.findings import Finding, InputPath, Path, Prerequisite, Severity, declare, ordered
-from gangform.inputs.cluster import Cluster, Library, Pool
+from gangform.findings import Finding, Path, Prerequisite, ordered
+from gangform.inputs.cluster import Cluster, Library
 from gangform.inputs.defaults import Defaults, defaults
 from gangform.inputs.model import ModelProfile
-from gangform.inputs.serving import Serving
+from gangform.inputs.serving import Parallelism, Serving
 from gangform.plan import (
     beside,
     disruption,
@@ -35,15 +35,11 @@ from gangform.plan import (
     unread,
     weights,
 )
-from gangform.plan.resolve import Resolved, resolve
+from gangform.plan.resolve import Resolved, elsewhere, resolve
 from gangform.plan.role import RolePlan, WorkloadPlan
 
-NOT_HERE = declare(
-    "serving-not-on-cluster",
-    "A serving that names its clusters runs on no other",
-    Severity.BREAKS,
-    "design §3 Fleet",
-)
+if TYPE_CHECKING:
+    from gangform.plan.choice import Search
 
 
 class ServingPlan(NamedTuple):
@@ -57,6 +53,8 @@ class ServingPlan(NamedTuple):
     serving: Serving
     model: ModelProfile
     choice: shape.Choice
+    search: Search | None
+    """How `parallelism: auto` was resolved; `None` where the inputs say it."""
     workloads: tuple[WorkloadPlan, ...]
     weights: weights.WeightsPlan
     traffic: traffic.TrafficPlan
@@ -80,26 +78,6 @@ class ServingPlan(NamedTuple):
         return tuple(role.demand for workload in self.workloads for role in workload.roles)
 
 
-def placement_of(serving: Serving, pool: Pool, size: int) -> Placement | None:
-    """Where a group has to be together: as declared; else preferred at the finest level above the host."""
-    if serving.topology is not None:
-        return Placement(serving.topology.level, serving.topology.mode)
-    above = [level for level in pool.levels if level != HOSTNAME]
-    if size == 1 or not above:
-        return None
-    return Placement(above[-1], "preferred")
-
-
-def restart_policy(serving: Serving, size: int, lws: Release | None) -> str:
-    """What a lost pod does to its group: rebuild it once it is complete, and nothing to a group of one pod."""
-    if serving.restart_policy is not None:
-        return serving.restart_policy
-    if size == 1:
-        return "None"
-    known = lws is None or FIELDS.has("RecreateGroupAfterStart", lws)
-    return "RecreateGroupAfterStart" if known else "RecreateGroupOnPodRestart"
-
-
 def plan_serving(
     serving: Serving,
     *,
@@ -121,9 +99,12 @@ def plan_serving(
     at: Path = ("servings", serving.name)
     table = defaults(edition)
     found = resolve(serving, cluster=cluster, library=library or Library.shipped(), at=at)
-    split = shape.derive(serving, found.hardware)
-    choice = shape.choose(serving, split)
-    return _Composer(serving, cluster, table, found, split, choice, at).compose()
+    composer = _Composer(serving, cluster, table, found, at)
+    if serving.parallelism == "auto":
+        searched = composer.search()
+        chosen = serving.model_copy(update={"parallelism": searched.stand_in})
+        composer = _Composer(chosen, cluster, table, found, at, searched)
+    return composer.compose()
 
 
 class _Composer:
@@ -135,14 +116,15 @@ class _Composer:
         cluster: Cluster,
         table: Defaults,
         found: Resolved,
-        split: Shape,
-        choice: shape.Choice,
         at: Path,
+        searched: Search | None = None,
     ) -> None:
         """Derive what the later sections share."""
         self.serving, self.cluster, self.table = serving, cluster, table
-        self.found, self.split, self.choice, self.at = found, split, choice, at
-        self.form = choice.form
+        self.found, self.at, self.searched = found, at, searched
+        self.split = split = shape.derive(serving, found.hardware)
+        self.choice = shape.choose(serving, split)
+        self.form = self.choice.form
         self.policy: Policy = found.admission.policy(cluster)
         self.lws = cluster.versions.releases.lws
         self.apart = self.policy.one_workload_per_group and self.form.can.runs_groups
@@ -167,14 +149,7 @@ class _Composer:
             defaults=table,
         )
         self.launch = found.engine.launch(self.ask)
-        self.memory = memory.derive(
-            model=found.model,
-            hardware=found.hardware,
-            shape=split,
-            terms=found.engine.memory(self.ask),
-            context=serving.context,
-            fit=serving.fit,
-        )
+        self.memory = self._measure(split)
         self.pods = pods.derive(
             serving,
             shape=split,
@@ -192,6 +167,36 @@ class _Composer:
             highest=serving.highest_groups,
             grace=self.launch.grace,
             cold_start=self.startup.cold_start,
+        )
+
+    def _measure(self, split: Shape) -> memory.MemoryPlan:
+        """What a shape holds."""
+        return memory.derive(
+            model=self.found.model,
+            hardware=self.found.hardware,
+            shape=split,
+            terms=self.found.engine.memory(self.ask._replace(shape=split)),
+            context=self.serving.context,
+            fit=self.serving.fit,
+        )
+
+    def search(self) -> Search:
+        """Every shape that the serving could have."""
+        # Only an open parallelism pays for it.
+        from gangform.plan import choice
+
+        def refusals(parallelism: Parallelism, split: Shape) -> Iterator[Finding]:
+            tried = self.serving.model_copy(update={"parallelism": parallelism})
+            yield from shape.check(tried, split, self.found.hardware, self.at)
+            yield from self.found.engine.check(self.ask._replace(shape=split))
+
+        return choice.search(
+            self.serving,
+            model=self.found.model,
+            hardware=self.found.hardware,
+            inventory=self.found.pool.nodes,
+            refusals=refusals,
+            measure=self._measure,
         )
 
     def compose(self) -> ServingPlan:
@@ -231,6 +236,7 @@ class _Composer:
             serving=serving,
             model=self.found.model,
             choice=self.choice,
+            search=self.searched,
             workloads=workloads,
             weights=self.weights,
             traffic=traffic.derive(
@@ -286,7 +292,7 @@ class _Composer:
             surge_first=bool(self.rollout.max_surge) and not self.rollout.max_unavailable,
             leader=self.pods.counted,
             worker=self.pods.counted,
-            placement=placement_of(serving, self.found.pool, self.split.size),
+            placement=shape.placement_of(serving, self.found.pool, self.split.size),
             spread=serving.spread,
             exclusive=self.policy.exclusive,
             priority_class=serving.admission.priority_class,
@@ -313,7 +319,7 @@ class _Composer:
             identity=names,
             rollout=self.rollout,
             scaling=scale,
-            restart_policy=restart_policy(serving, self.split.size, self.lws),
+            restart_policy=fields.restart_policy(serving, self.split.size, self.lws),
             startup_policy=serving.startup_policy,
             demand=demand,
             stamp=self.found.admission.stamp(demand, self.cluster),
@@ -322,17 +328,12 @@ class _Composer:
 
     def _check(self, workloads: tuple[WorkloadPlan, ...]) -> Iterator[Finding]:
         serving, split, at = self.serving, self.split, self.at
-        if serving.clusters is not None and self.cluster.name not in serving.clusters:
-            yield Finding(
-                code=NOT_HERE,
-                at=InputPath((*at, "clusters")),
-                what=f"serving {serving.name} runs on {', '.join(serving.clusters) or 'no cluster'}, not on "
-                f"{self.cluster.name}",
-                fix=f"add {self.cluster.name} to `clusters`, or leave `clusters` out",
-            )
-        yield from shape.check(serving, split, self.found.hardware, at)
-        yield from self.found.engine.check(self.ask)
-        if serving.parallelism != "auto":
+        yield from elsewhere(serving, self.cluster, at)
+        if self.searched is not None:
+            yield from self.searched.check(serving, self.found.hardware, at)
+        if self.searched is None or self.searched.chosen is not None:
+            yield from shape.check(serving, split, self.found.hardware, at)
+            yield from self.found.engine.check(self.ask)
             yield from memory.check(
                 self.memory, fit=serving.fit, concurrency=serving.concurrency, shape=split, at=at
             )
