@@ -151,10 +151,16 @@ def _plan(commands: Any) -> None:
         description="Show how every serving runs, with the arithmetic: form, shape, memory, cold start, rollout, "
         "drains, quota and placement. Ends with what has to be there before it works. Also a fleet with errors has a "
         "plan.",
-        examples="  gangform plan\n  gangform plan deepseek-r1 -o wide\n  gangform plan -o markdown >> comment.md",
+        examples="  gangform plan\n  gangform plan deepseek-r1 -o wide\n  gangform plan --pin\n"
+        "  gangform plan -o markdown >> comment.md",
     )
     fleet_options(plan)
     output_option(plan)
+    plan.add_argument(
+        "--pin",
+        action="store_true",
+        help="write the numbers that `parallelism: auto` is resolved to into the file first",
+    )
 
 
 def _lint(commands: Any) -> None:

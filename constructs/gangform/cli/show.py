@@ -33,6 +33,11 @@ def plan(arguments: Namespace) -> int:
 
         chosen = select(arguments)
         spans = chosen.loaded.spans
+        if arguments.pin:
+            from gangform.cli.pin import pin
+
+            chosen = select(arguments) if pin(chosen) else chosen
+            spans = chosen.loaded.spans
         plans = plan_fleet(chosen.loaded.fleet, chosen.loaded.library, clusters=chosen.clusters)
     except InputError as error:
         return refused(error, spans)
