@@ -10,13 +10,18 @@
             workloads: [{name, stage}]
             shape: {tensor, pipeline, data, prefillContext, decodeContext, expertParallel,
                     gpusPerPod, podsPerGroup, gpusPerGroup}
+            search: {preference, chosen: {as shape}, unsearchable,
+                     considered: [{as shape, gpusPerGroup, podsPerGroup, verdict, requests, shortBytes, lost, why}]}
+                                                           where parallelism is `auto`
             groups: {lowest, highest, spare}
             hardware: {name, notVerified: [field]}
             memory: {verdict, measured, source, visibleBytes, utilization, shareBytes, overheadBytes, bandBytes,
                      shortBytes, context, tokens, requests, longestContext,
                      stages: [{layers, weightsBytes, cacheBytesPerToken, availableBytes, tokens}]}
-            startup: {basis, readBytes, bandwidthBytesPerSecond, loadSeconds, coldStartSeconds, worstSeconds,
-                      budgetSeconds}
+            startup: {basis, readBytes, readFrom, downloadSeconds, bandwidthBytesPerSecond, loadSeconds, warmUpSeconds,
+                      warmUpMeasured, coldStartSeconds, restartSeconds, worstSeconds, budgetSeconds}
+            qualified: {date, holds, differences: [{what, measured, declared}], notCompared: [what], tokensPerSecond,
+                        highestTokensPerSecond}            where something was measured
             rollout: {maxSurge, maxUnavailable, partition, peakGroups, peakGpus, floorGroups, durationSeconds, reason}
             disruption: {drain, unstopped, budgets: [{name, minAvailable or maxUnavailable}]}
             admission: {backend, queue, placement: {level, mode}}
@@ -37,14 +42,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from gangform.cli import cold_start, shapes
 from gangform.cli.show import chosen_servings, prerequisites
 
 if TYPE_CHECKING:
     from gangform.plan.cluster import ClusterPlan
     from gangform.plan.memory import MemoryPlan
     from gangform.plan.placement import PoolPlan
+    from gangform.plan.qualification import QualificationPlan
     from gangform.plan.serving import ServingPlan
-    from gangform.plan.startup import StartupPlan
 
 VERSION = 1
 
@@ -93,6 +99,7 @@ def _serving(plan: ServingPlan) -> dict[str, Any]:
                 "podsPerGroup": shape.size,
                 "gpusPerGroup": shape.gpus,
             },
+            "search": plan.search and _known(shapes.record(plan.search)),
             "groups": {
                 "lowest": serving.lowest_groups,
                 "highest": serving.highest_groups,
@@ -103,7 +110,8 @@ def _serving(plan: ServingPlan) -> dict[str, Any]:
                 "notVerified": list(role.hardware.unverified),
             },
             "memory": _memory(role.memory),
-            "startup": _startup(role.startup),
+            "startup": cold_start.record(role.startup),
+            "qualified": _qualified(plan.qualification),
             "rollout": {
                 "maxSurge": rollout.max_surge,
                 "maxUnavailable": rollout.max_unavailable,
@@ -176,16 +184,17 @@ def _memory(plan: MemoryPlan) -> dict[str, Any]:
     }
 
 
-def _startup(plan: StartupPlan) -> dict[str, Any]:
-    return {
-        "basis": plan.basis,
-        "readBytes": int(plan.read),
-        "bandwidthBytesPerSecond": int(plan.bandwidth),
-        "loadSeconds": int(plan.load),
-        "coldStartSeconds": int(plan.cold_start),
-        "worstSeconds": int(plan.worst),
-        "budgetSeconds": int(plan.budget),
-    }
+def _qualified(plan: QualificationPlan | None) -> dict[str, Any] | None:
+    return plan and _known(
+        {
+            "date": plan.date,
+            "holds": plan.holds,
+            "differences": [one._asdict() for one in plan.differences],
+            "notCompared": list(plan.unknown),
+            "tokensPerSecond": plan.rate,
+            "highestTokensPerSecond": plan.highest_rate,
+        }
+    )
 
 
 def _pool(plan: PoolPlan) -> dict[str, Any]:

@@ -99,33 +99,38 @@ class _Criterion(NamedTuple):
 
     lost: str
     """What the loser is."""
+    words: str
+    """How its value is said."""
     measure: Callable[[Shape, MemoryPlan], Fraction | int]
-    said: Callable[[Shape, MemoryPlan], str]
+    value: Callable[[Shape, MemoryPlan], object] | None = None
+    """What is shown, where it is not what is compared."""
+
+    def said(self, split: Shape, memory: MemoryPlan) -> str:
+        """The value as people read it."""
+        return str((self.value or self.measure)(split, memory))
 
 
-_GPUS = _Criterion("more GPUs", lambda s, _: s.gpus, lambda s, _: counted(s.gpus, "GPU"))
-_NODES = _Criterion("more nodes", lambda s, _: s.size, lambda s, _: counted(s.size, "node"))
-_STAGES = _Criterion(
-    "more pipeline stages", lambda s, _: s.pipeline, lambda s, _: f"pipeline {s.pipeline}"
-)
+_GPUS = _Criterion("takes more GPUs", "{} GPUs", lambda s, _: s.gpus)
+_NODES = _Criterion("takes more nodes", "{} nodes", lambda s, _: s.size)
+_STAGES = _Criterion("has more stages", "pipeline {}", lambda s, _: s.pipeline)
 _SEQUENCES = _Criterion(
-    "cuts sequences without need",
-    lambda s, _: s.decode_context,
-    lambda s, _: f"decodeContext {s.decode_context}",
+    "cuts sequences without need", "decodeContext {}", lambda s, _: s.decode_context
 )
-_DATA = _Criterion("more data ranks", lambda s, _: s.data, lambda s, _: f"data {s.data}")
+_DATA = _Criterion("has more data ranks", "data {}", lambda s, _: s.data)
 _REQUESTS = _Criterion(
     "holds fewer requests",
+    "{} requests",
     lambda _, memory: -Fraction(memory.requests),
-    lambda _, memory: f"{memory.requests} requests",
+    lambda _, memory: memory.requests,
 )
 _EXPERTS = _Criterion(
     "spreads experts without need",
+    "{}",
     lambda s, _: int(s.expert_parallel),
     lambda s, _: "whole experts" if s.expert_parallel else "a part of each",
 )
 _TENSOR = _Criterion(
-    "fewer tensor ranks", lambda s, _: -s.tensor, lambda s, _: f"tensor {s.tensor}"
+    "has fewer tensor ranks", "tensor {}", lambda s, _: -s.tensor, lambda s, _: s.tensor
 )
 
 _ORDERS: dict[Preference, tuple[_Criterion, ...]] = {
@@ -288,7 +293,9 @@ def _beaten(one: Candidate, best: Candidate, order: Iterable[_Criterion]) -> Can
         mine, other = (each.measure(*side) for side in pair)
         if mine != other:
             said, instead = (each.said(*side) for side in pair)
-            return one._replace(lost=each.lost, why=f"{said} instead of {instead}")
+            return one._replace(
+                lost=each.lost, why=f"{each.words.format(said)} instead of {instead}"
+            )
     return one
 
 

@@ -26,6 +26,7 @@ from gangform.plan import (
     memory,
     monitoring,
     pods,
+    qualification,
     releases,
     rollout,
     scaling,
@@ -60,6 +61,7 @@ class ServingPlan(NamedTuple):
     traffic: traffic.TrafficPlan
     disruption: disruption.DisruptionPlan
     monitoring: monitoring.MonitoringPlan
+    qualification: qualification.QualificationPlan | None
     beside: tuple[Key, ...]
     """Objects that the pods name and others make."""
     prerequisites: tuple[Prerequisite, ...]
@@ -79,11 +81,7 @@ class ServingPlan(NamedTuple):
 
 
 def plan_serving(
-    serving: Serving,
-    *,
-    cluster: Cluster,
-    library: Library | None = None,
-    edition: int = 1,
+    serving: Serving, *, cluster: Cluster, library: Library | None = None, edition: int = 1
 ) -> ServingPlan:
     """Derive everything for one serving on one cluster, and check it.
 
@@ -150,6 +148,7 @@ class _Composer:
         )
         self.launch = found.engine.launch(self.ask)
         self.memory = self._measure(split)
+        self.qualified = qualification.derive(serving, split, found.hardware, found.pool)
         self.pods = pods.derive(
             serving,
             shape=split,
@@ -181,8 +180,7 @@ class _Composer:
         )
 
     def search(self) -> Search:
-        """Every shape that the serving could have."""
-        # Only an open parallelism pays for it.
+        """Every shape that the serving could have. Only an open parallelism pays for it."""
         from gangform.plan import choice
 
         def refusals(parallelism: Parallelism, split: Shape) -> Iterator[Finding]:
@@ -254,6 +252,7 @@ class _Composer:
                 spread_over_workloads=self.apart,
             ),
             monitoring=watch,
+            qualification=self.qualified,
             beside=tuple(named),
             prerequisites=tuple(
                 dict.fromkeys([*beside.prerequisites(serving, named), *platform, *needs])
@@ -338,6 +337,7 @@ class _Composer:
                 self.memory, fit=serving.fit, concurrency=serving.concurrency, shape=split, at=at
             )
         yield from startup.check(serving, engine=self.found.engine, size=split.size, at=at)
+        yield from qualification.check(self.qualified, at)
         yield from identity.check(
             max((w.role.identity for w in workloads), key=lambda i: len(i.name)), at
         )
