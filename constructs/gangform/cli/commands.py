@@ -157,6 +157,11 @@ def _plan(commands: Any) -> None:
     fleet_options(plan)
     output_option(plan)
     plan.add_argument(
+        "--shapes",
+        action="store_true",
+        help="also where parallelism is written: what `auto` would choose, and why all others lose",
+    )
+    plan.add_argument(
         "--pin",
         action="store_true",
         help="write the numbers that `parallelism: auto` is resolved to into the file first",

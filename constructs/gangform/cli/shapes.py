@@ -21,17 +21,10 @@ _WORDS = {
 def rows(search: Search, *, wide: bool) -> Iterator[Cells]:
     """For people: one line for each way to lose, with the shape that came nearest; all of them where it is wide."""
     if search.unsearchable:
-        yield "chosen by", f"nothing: {search.unsearchable}"
+        yield "", f"no other shape was looked at: {search.unsearchable}"
         return
-    head = (
-        "chosen, not pinned"
-        if search.chosen
-        else "not chosen: this one came nearest, and it serves nothing"
-    )
-    yield (
-        "",
-        f"{head}; {counted(len(search.considered), 'shape')} looked at for {_WORDS[search.preference]}",
-    )
+    count = counted(len(search.considered), "shape")
+    yield "", f"{_head(search)}; {count} looked at for {_WORDS[search.preference]}"
     ways: dict[str, list[Candidate]] = {}
     for one in search.considered:
         if one.lost:
@@ -40,6 +33,17 @@ def rows(search: Search, *, wide: bool) -> Iterator[Cells]:
         for one in those if wide else those[:1]:
             more = "" if wide or not those[1:] else f" (and {len(those) - 1} more)"
             yield "  not", f"{one.parallelism.written} {lost}: {one.why}{more}"
+
+
+def _head(search: Search) -> str:
+    if search.chosen is None:
+        nearest = "" if search.declared else ", this one comes nearest"
+        return f"no shape holds the load{nearest}"
+    if search.declared is None:
+        return "chosen, not pinned"
+    if search.declared == search.chosen.parallelism:
+        return "as `auto` would choose"
+    return f"`auto` would choose {search.chosen.parallelism.written}"
 
 
 def record(search: Search) -> dict[str, Any]:

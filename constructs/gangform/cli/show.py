@@ -38,7 +38,8 @@ def plan(arguments: Namespace) -> int:
 
             chosen = select(arguments) if pin(chosen) else chosen
             spans = chosen.loaded.spans
-        plans = plan_fleet(chosen.loaded.fleet, chosen.loaded.library, clusters=chosen.clusters)
+        fleet, library = chosen.loaded.fleet, chosen.loaded.library
+        plans = plan_fleet(fleet, library, clusters=chosen.clusters, search=arguments.shapes)
     except InputError as error:
         return refused(error, spans)
     found = [finding for one in plans for finding in one.every_finding]

@@ -9,20 +9,21 @@ over anything. Nothing here is chosen again by `synth`: the numbers go into the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from gangform.engines.engine import Shape
+from gangform.engines.engine import LaunchRequest, Shape
 from gangform.findings import Finding, InputPath, Path, Severity, counted, declare
 from gangform.inputs.defaults import SEARCHED_NODES
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import Attention, ModelProfile
 from gangform.inputs.parallelism import Parallelism, Preference
 from gangform.inputs.serving import Serving
+from gangform.plan import shape
 from gangform.plan.figures import formula
 from gangform.plan.memory import MemoryPlan
-from gangform.plan.shape import AUTO, lay
+from gangform.plan.resolve import Resolved
 
 NO_SHAPE = declare(
     "no-shape-holds-the-load",
@@ -37,8 +38,6 @@ NOT_SEARCHABLE = declare(
     "inputs/model.py, Measured; engines §6.1",
 )
 
-Refusals = Callable[[Parallelism, Shape], Iterable[Finding]]
-"""What the engine and the hardware have against a shape."""
 Measure = Callable[[Shape], MemoryPlan]
 
 
@@ -56,8 +55,10 @@ class Candidate(NamedTuple):
 
 
 class Search(NamedTuple):
-    """How `parallelism: auto` is resolved."""
+    """How `parallelism: auto` is resolved, or would be."""
 
+    declared: Parallelism | None
+    """What the inputs say; `None` for `auto`."""
     preference: Preference
     chosen: Candidate | None
     """`None` where nothing holds the load."""
@@ -67,12 +68,21 @@ class Search(NamedTuple):
     """Why nothing could be looked at."""
 
     @property
+    def found(self) -> bool:
+        """Whether there is a shape to go on with."""
+        return self.declared is not None or self.chosen is not None
+
+    @property
     def stand_in(self) -> Parallelism:
-        """What the plan goes on with: the chosen shape, else the one that came nearest."""
+        """What the plan goes on with: the declared shape, else the chosen one, else the one that came nearest."""
+        if self.declared is not None:
+            return self.declared
         return self.considered[0].parallelism if self.considered else Parallelism()
 
     def check(self, serving: Serving, hardware: HardwareShape, at: Path) -> Iterator[Finding]:
-        """That it has to be written down; or why nothing can be."""
+        """That it has to be written down; or why nothing can be. Nothing about what is declared."""
+        if self.declared is not None:
+            return
         where = InputPath((*at, "parallelism"))
         if self.unsearchable:
             yield Finding(
@@ -84,7 +94,7 @@ class Search(NamedTuple):
         elif self.chosen is not None:
             written = self.chosen.parallelism.written
             yield Finding(
-                code=AUTO,
+                code=shape.AUTO,
                 at=where,
                 what=f"`auto` is not resolved; it would be {written}",
                 fix="`gangform plan --pin` writes the numbers into the file",
@@ -151,42 +161,44 @@ def copies(attention: Attention, tensor: int) -> int:
     return max(1, tensor // (attention.kv_heads or tensor))
 
 
-def search(
-    serving: Serving,
-    *,
-    model: ModelProfile,
-    hardware: HardwareShape,
-    inventory: int | None,
-    refusals: Refusals,
-    measure: Measure,
-) -> Search:
+def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measure) -> Search:
     """Look at every shape that holds the load on as few nodes as possible.
 
     Args:
-        serving: What is asked for; its parallelism is not read.
-        model: What is split.
-        hardware: Over what.
-        inventory: Nodes of the pool, where somebody counted them.
-        refusals: What the engine and the hardware have against a shape.
+        serving: What is asked for.
+        ask: The same as the engine sees it, of any shape.
+        found: What its names refer to.
         measure: What a shape holds.
     """
+    declared = None if serving.parallelism == "auto" else serving.parallelism
+    model, hardware = found.model, found.hardware
     unsearchable = _unsearchable(serving, model)
     if unsearchable or model.architecture is None:
-        return Search(serving.prefer, None, (), unsearchable)
+        return Search(declared, serving.prefer, None, (), unsearchable)
     attention, layers = model.architecture.attention, model.architecture.layers
     experts = model.architecture.experts is not None
     looked: list[Candidate] = []
 
+    def refusals(split: Parallelism, placed: Shape) -> Iterator[Finding]:
+        tried = serving.model_copy(update={"parallelism": split})
+        yield from shape.check(tried, placed, hardware, ask.at)
+        yield from found.engine.check(ask._replace(shape=placed))
+
+    # What is wrong with one GPU too, such as a context beyond the model, is no matter of shapes.
+    single = Parallelism()
+    always = {(one.code, one.at) for one in refusals(single, shape.lay(single, hardware))}
+
     def look(split: Parallelism) -> Candidate:
-        placed = lay(split, hardware)
-        objection = next((one for one in refusals(split, placed) if one.breaks), None)
-        if objection is not None:
-            return Candidate(split, placed, None, "is refused", objection.what)
+        placed = shape.lay(split, hardware)
+        for one in refusals(split, placed):
+            if one.breaks and (one.code, one.at) not in always:
+                return Candidate(split, placed, None, "is refused", one.what)
         if apart := _apart(placed, serving, hardware):
             return Candidate(split, placed, None, "leaves the fabric", apart)
         memory = measure(placed)
         return Candidate(split, placed, memory, *_verdict(memory, serving))
 
+    inventory = found.pool.nodes
     most = SEARCHED_NODES if inventory is None else min(SEARCHED_NODES, max(inventory, 1))
     for count in range(1, most + 1):
         here: list[Candidate] = []
@@ -203,7 +215,8 @@ def search(
         if any(not one.lost for one in here):
             break
     held = [one for one in looked if not one.lost] or [one for one in looked if one.lost == _TIGHT]
-    return _decided(serving.prefer, held, looked)
+    chosen, considered = _decided(_ORDERS[serving.prefer], held, looked)
+    return Search(declared, serving.prefer, chosen, considered)
 
 
 def _unsearchable(serving: Serving, model: ModelProfile) -> str:
@@ -267,21 +280,22 @@ def _verdict(memory: MemoryPlan, serving: Serving) -> tuple[str, str]:
     return "", ""
 
 
-def _decided(preference: Preference, held: list[Candidate], looked: list[Candidate]) -> Search:
-    """The best of those that hold the load, and what the others lack beside it."""
-    order = _ORDERS[preference]
+def _decided(
+    order: Sequence[_Criterion], held: Sequence[Candidate], looked: Sequence[Candidate]
+) -> tuple[Candidate | None, tuple[Candidate, ...]]:
+    """The best of those that hold the load; and all, with what each lacks beside it."""
 
     def rank(one: Candidate) -> tuple[Fraction | int, ...]:
         return tuple(each.measure(one.shape, one.memory) for each in order if one.memory)
 
     if not held:
-        return Search(preference, None, tuple(sorted(looked, key=_distance)))
+        return None, tuple(sorted(looked, key=_distance))
     kept = {id(one) for one in held}
     best, *others = sorted(held, key=rank)
     beaten = [_beaten(one, best, order) for one in others]
     rest = sorted((one for one in looked if id(one) not in kept), key=_distance)
     chosen = best._replace(lost="", why="")
-    return Search(preference, chosen, (chosen, *beaten, *rest))
+    return chosen, (chosen, *beaten, *rest)
 
 
 def _beaten(one: Candidate, best: Candidate, order: Iterable[_Criterion]) -> Candidate:

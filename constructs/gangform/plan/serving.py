@@ -17,7 +17,7 @@ from gangform.findings import Finding, Path, Prerequisite, ordered
 from gangform.inputs.cluster import Cluster, Library
 from gangform.inputs.defaults import Defaults, defaults
 from gangform.inputs.model import ModelProfile
-from gangform.inputs.serving import Parallelism, Serving
+from gangform.inputs.serving import Serving
 from gangform.plan import (
     beside,
     disruption,
@@ -55,7 +55,7 @@ class ServingPlan(NamedTuple):
     model: ModelProfile
     choice: shape.Choice
     search: Search | None
-    """How `parallelism: auto` was resolved; `None` where the inputs say it."""
+    """How `parallelism: auto` was resolved; `None` where nothing was looked for."""
     workloads: tuple[WorkloadPlan, ...]
     weights: weights.WeightsPlan
     traffic: traffic.TrafficPlan
@@ -81,7 +81,12 @@ class ServingPlan(NamedTuple):
 
 
 def plan_serving(
-    serving: Serving, *, cluster: Cluster, library: Library | None = None, edition: int = 1
+    serving: Serving,
+    *,
+    cluster: Cluster,
+    library: Library | None = None,
+    edition: int = 1,
+    search: bool = False,
 ) -> ServingPlan:
     """Derive everything for one serving on one cluster, and check it.
 
@@ -90,6 +95,7 @@ def plan_serving(
         cluster: Where.
         library: The models and hardware shapes that names may refer to; the shipped ones by default.
         edition: The edition of our defaults.
+        search: Whether to look at other shapes also where the inputs say one.
 
     Raises:
         InputError: A name refers to nothing. Everything else that is wrong stands in `findings`.
@@ -98,10 +104,10 @@ def plan_serving(
     table = defaults(edition)
     found = resolve(serving, cluster=cluster, library=library or Library.shipped(), at=at)
     composer = _Composer(serving, cluster, table, found, at)
-    if serving.parallelism == "auto":
+    if search or serving.parallelism == "auto":
         searched = composer.search()
-        chosen = serving.model_copy(update={"parallelism": searched.stand_in})
-        composer = _Composer(chosen, cluster, table, found, at, searched)
+        serving = serving.model_copy(update={"parallelism": searched.stand_in})
+        composer = _Composer(serving, cluster, table, found, at, searched)
     return composer.compose()
 
 
@@ -183,19 +189,7 @@ class _Composer:
         """Every shape that the serving could have. Only an open parallelism pays for it."""
         from gangform.plan import choice
 
-        def refusals(parallelism: Parallelism, split: Shape) -> Iterator[Finding]:
-            tried = self.serving.model_copy(update={"parallelism": parallelism})
-            yield from shape.check(tried, split, self.found.hardware, self.at)
-            yield from self.found.engine.check(self.ask._replace(shape=split))
-
-        return choice.search(
-            self.serving,
-            model=self.found.model,
-            hardware=self.found.hardware,
-            inventory=self.found.pool.nodes,
-            refusals=refusals,
-            measure=self._measure,
-        )
+        return choice.search(self.serving, self.ask, self.found, self._measure)
 
     def compose(self) -> ServingPlan:
         """The plan."""
@@ -330,7 +324,7 @@ class _Composer:
         yield from elsewhere(serving, self.cluster, at)
         if self.searched is not None:
             yield from self.searched.check(serving, self.found.hardware, at)
-        if self.searched is None or self.searched.chosen is not None:
+        if self.searched is None or self.searched.found:
             yield from shape.check(serving, split, self.found.hardware, at)
             yield from self.found.engine.check(self.ask)
             yield from memory.check(
