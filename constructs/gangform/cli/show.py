@@ -41,7 +41,7 @@ def plan(arguments: Namespace) -> int:
         fleet, library = chosen.loaded.fleet, chosen.loaded.library
         plans = plan_fleet(fleet, library, clusters=chosen.clusters, search=arguments.shapes)
     except InputError as error:
-        return refused(error, spans)
+        return refused(error, spans, "nothing was written" if arguments.pin else "")
     found = [finding for one in plans for finding in one.every_finding]
     wanted = frozenset(chosen.servings)
     if arguments.output in ("json", "yaml"):

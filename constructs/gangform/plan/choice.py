@@ -4,7 +4,8 @@ Looked at are all shapes of one node, then of two, and so on, until some number 
 the engine would refuse to start, what leaves an NVLink domain and what does not fit beyond the error of the arithmetic
 is out; the declared preference orders the rest. Ranks that meet in every layer (tensor ranks, and data ranks that share
 experts) stay inside a node, unless NVLink joins the nodes; experts may also meet over RDMA. Pipeline stages may meet
-over anything. Nothing here is chosen again by `synth`: the numbers go into the file.
+over anything, and are for nodes: inside of one only where nothing else cuts the model. Nothing here is chosen again by
+`synth`: the numbers go into the file.
 """
 
 from __future__ import annotations
@@ -211,12 +212,32 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
                     here.append(cut)
                     if not cut.lost:
                         break
+        here = _without_idle_stages(here)
         looked += here
         if any(not one.lost for one in here):
             break
     held = [one for one in looked if not one.lost] or [one for one in looked if one.lost == _TIGHT]
     chosen, considered = _decided(_ORDERS[serving.prefer], held, looked)
     return Search(declared, serving.prefer, chosen, considered)
+
+
+def _without_idle_stages(here: Sequence[Candidate]) -> list[Candidate]:
+    """Stages are for nodes. Inside of one they idle most of the time, and are for what nothing else can cut."""
+    fewest: dict[int, int] = {}
+    for one in here:
+        if one.memory is not None:
+            known = fewest.get(one.shape.gpus, one.shape.pipeline)
+            fewest[one.shape.gpus] = min(known, one.shape.pipeline)
+
+    def judged(one: Candidate) -> Candidate:
+        enough = max(one.shape.size, fewest.get(one.shape.gpus, 1))
+        if one.memory is None or one.shape.pipeline <= enough or one.lost not in ("", _TIGHT):
+            return one
+        return one._replace(
+            lost=_STAGES.lost, why=f"pipeline {one.shape.pipeline}, where {enough} will do"
+        )
+
+    return [judged(one) for one in here]
 
 
 def _unsearchable(serving: Serving, model: ModelProfile) -> str:
@@ -313,7 +334,14 @@ def _beaten(one: Candidate, best: Candidate, order: Iterable[_Criterion]) -> Can
     return one
 
 
-_NEAR = (_TIGHT, "holds too little", "does not fit", "leaves the fabric", "is refused")
+_NEAR = (
+    _TIGHT,
+    "holds too little",
+    "does not fit",
+    _STAGES.lost,
+    "leaves the fabric",
+    "is refused",
+)
 
 
 def _distance(one: Candidate) -> tuple[int, Fraction, int, str]:
@@ -340,8 +368,6 @@ def _nothing_holds(
         what=f"none of {counted(len(found.considered), 'shape')} of up to {counted(largest, 'node')} of "
         f"{hardware.name} holds {wanted} of {serving.context} tokens; nearest comes "
         f"{near.parallelism.written}, which {near.lost}: {near.why}",
-        fix=", ".join(
-            [*fixes, "use hardware with more memory or a smaller number format of the weights"]
-        ),
+        fix=", or ".join([*fixes, "use hardware with more memory, or smaller weights"]),
         seen={"shapes": str(len(found.considered)), "nodes": str(largest)},
     )
