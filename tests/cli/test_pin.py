@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from gangform.cli import pin as pinning
+import gangform.cli.pin
+import gangform.pin
 
 Run = Callable[..., Any]
 WRITTEN = "parallelism: {tensor: 8, pipeline: 2}"
@@ -203,7 +204,7 @@ def test_a_file_that_somebody_else_writes_meanwhile_is_left_to_them(
     run: Run, fleet: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     theirs = fleet.read_bytes().replace(b"groups: 2", b"groups: 3")
-    real = pinning._edited
+    real = gangform.pin._edited
 
     def late(*arguments: Any) -> Any:
         if when == "before it is read again":
@@ -212,7 +213,7 @@ def test_a_file_that_somebody_else_writes_meanwhile_is_left_to_them(
         fleet.write_bytes(theirs)
         return made
 
-    monkeypatch.setattr(pinning, "_edited", late)
+    monkeypatch.setattr(gangform.pin, "_edited", late)
     status, _, err = run("plan", "--pin")
     assert status == 1
     assert "error[file-changed-meanwhile]" in err
@@ -230,7 +231,7 @@ def test_a_folder_that_cannot_be_written_is_an_environment_fault(
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.EROFS, "Read-only file system", str(fleet))
 
-    monkeypatch.setattr(pinning, "write_text", full)
+    monkeypatch.setattr(gangform.cli.pin, "write_text", full)
     before = fleet.read_bytes()
     status, _, err = run("plan", "--pin")
     assert status == 3
