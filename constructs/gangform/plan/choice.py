@@ -344,10 +344,12 @@ _NEAR = (
 )
 
 
-def _distance(one: Candidate) -> tuple[int, Fraction, int, str]:
-    """How far a shape is from holding the load."""
+def _distance(one: Candidate) -> tuple[int, int, Fraction, int, str]:
+    """How far a shape is from holding the load, the nearest first."""
     lacks, requests = (one.memory.short, one.memory.requests) if one.memory else (0, 0)
-    return _NEAR.index(one.lost), -Fraction(requests), int(lacks), one.parallelism.written
+    stages = one.shape.pipeline if one.lost == _STAGES.lost else 0
+    near = _NEAR.index(one.lost)
+    return near, stages, -Fraction(requests), int(lacks), one.parallelism.written
 
 
 def _nothing_holds(
