@@ -76,6 +76,30 @@ def test_what_the_plan_says_is_quoted_right(
         assert line in said
 
 
+def test_the_choice_of_a_shape_is_quoted_right(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = blocks("yaml")[0]
+    written = re.search(r"parallelism: \{.*\}", text)
+    assert written is not None
+    Path("gangform.yaml").write_text(text.replace(written[0], "parallelism: auto"), "utf-8")
+    assert main(["plan"]) == 1
+    said = squeezed(capsys.readouterr().out)
+    quoted = next(block for block in blocks("") if block.startswith("shape "))
+    for line in squeezed(quoted):
+        assert line in said
+    assert main(["plan", "--pin"]) == 0
+    assert Path("gangform.yaml").read_text("utf-8") == text
+
+
+def test_what_was_measured_is_an_input(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (measured,) = re.findall(r"`(qualified: \{.*\})`", README)
+    text = blocks("yaml")[0].replace("groups: 2", f"groups: 2\n    {measured}")
+    Path("gangform.yaml").write_text(text, encoding="utf-8")
+    assert main(["plan"]) == 0
+    assert "not re-measured: engine 0.32.0, now 0.33.0" in capsys.readouterr().out
+
+
 def test_the_error_is_quoted_right(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["", *blocks("yaml")[0].splitlines()]  # lines are counted from 1
     number = next(n for n, line in enumerate(lines) if "parallelism" in line)

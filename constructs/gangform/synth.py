@@ -33,9 +33,19 @@ class Synthesis(NamedTuple):
 
 
 def plan_fleet(
-    fleet: Fleet, library: Library, *, clusters: Sequence[Cluster] | None = None
+    fleet: Fleet,
+    library: Library,
+    *,
+    clusters: Sequence[Cluster] | None = None,
+    search: bool = False,
 ) -> tuple[ClusterPlan, ...]:
     """The plans of the clusters, with their findings, errors among them.
+
+    Args:
+        fleet: What is planned.
+        library: What its names refer to.
+        clusters: Only these; all by default.
+        search: Whether to look at other shapes also where the inputs say one.
 
     Raises:
         InputError: A name refers to nothing, or two servings of a cluster have one.
@@ -46,9 +56,14 @@ def plan_fleet(
         servings: list[ServingPlan] = []
         for serving in fleet.servings_of(cluster):
             try:
-                servings.append(
-                    plan_serving(serving, cluster=cluster, library=library, edition=fleet.defaults)
+                made = plan_serving(
+                    serving,
+                    cluster=cluster,
+                    library=library,
+                    edition=fleet.defaults,
+                    search=search,
                 )
+                servings.append(made)
             except InputError as error:
                 unknown += error.findings
         unknown += _one_file_each(servings)

@@ -551,6 +551,57 @@ def test_a_time_limit_of_the_engine_is_no_matter_of_patches() -> None:
         bundle(plan)
 
 
+PROBED = """
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {{name: llm, namespace: m}}
+spec:
+  replicas: 2
+  leaderWorkerTemplate:
+    size: 2
+    workerTemplate:
+      spec:
+        containers:
+          - name: engine
+            image: vllm/vllm-openai:v0.33.0
+            command: [vllm, serve, /models/m]
+            args: [--port=8000, --tensor-parallel-size=8]
+            env: [{env}]
+            resources: {{limits: {{nvidia.com/gpu: "8"}}}}
+            startupProbe: {{httpGet: {{path: /health, port: 8000}}, periodSeconds: 10, failureThreshold: {failures}}}
+            readinessProbe: {{httpGet: {{path: /health, port: 8000}}}}
+"""
+
+
+def probed(failures: int, *, limit: str = "", takes: Seconds | None = None) -> dict[str, Finding]:
+    """What the rules say of somebody's own probe, where the plan worked out how long a start takes at worst."""
+    worst = started().lead.startup.worst if takes is None else takes
+    env = f'{{name: VLLM_ENGINE_READY_TIMEOUT_S, value: "{limit}"}}' if limit else ""
+    findings = judged(PROBED.format(failures=failures, env=env), takes=worst)
+    return {one.code.id: one for one in findings}
+
+
+def test_somebodys_own_probe_that_is_shorter_is_refused() -> None:
+    finding = probed(60)["startup-probe-too-short"]
+    assert finding.breaks
+    assert finding.seen == {"allowed": "600 s", "least": "2037 s"}
+    assert finding.fix == "write failureThreshold: 204"
+
+
+def test_somebodys_own_probe_that_is_long_enough_is_accepted() -> None:
+    assert "startup-probe-too-short" not in probed(204)
+    assert "start-limit-below-probe" not in probed(204, limit="2040")
+
+
+def test_a_limit_of_the_engine_below_the_probe_is_a_warning_without_a_promise() -> None:
+    findings = probed(204, limit="600")
+    assert "startup-probe-too-short" not in findings
+    finding = findings["start-limit-below-probe"]
+    assert finding.code.severity is Severity.DEGRADES
+    assert finding.seen["limit"] == "600 s"
+    assert "where the limit does not bound a normal start this changes nothing" in finding.fix
+
+
 KILLED = """
 apiVersion: leaderworkerset.x-k8s.io/v1
 kind: LeaderWorkerSet
@@ -581,6 +632,12 @@ def test_a_liveness_probe_that_kills_a_loading_engine_is_refused() -> None:
     finding = findings["liveness-before-loaded"]
     assert finding.breaks
     assert finding.seen["allowed"] == "930 s"
+
+
+@pytest.mark.parametrize(("takes", "refuses"), [(960, True), (1500, True), (930, False)])
+def test_it_is_refused_for_what_the_load_is_known_to_take(takes: int, refuses: bool) -> None:
+    found = {one.code.id for one in judged(KILLED, takes=Seconds(takes)) if one.breaks}
+    assert ("liveness-before-loaded" in found) is refuses
 
 
 def test_our_own_liveness_starts_after_the_startup_probe() -> None:
@@ -707,9 +764,11 @@ spec:
 """
 
 
-def judged(text: str) -> list[Finding]:
+def judged(text: str, *, takes: Seconds | None = None) -> list[Finding]:
+    """What the rules say; `takes`: how long a start of every workload is known to take."""
     documents = [Document(manifest=one, builder="") for one in yaml.safe_load_all(text)]
-    return judge(Documents(documents), Context())
+    known = None if takes is None else {one.key: takes for one in documents}
+    return judge(Documents(documents), Context(cold_starts=known))
 
 
 def budgeted(field: str, value: int) -> dict[str, Finding]:

@@ -126,6 +126,13 @@ INNER = [
     ("restartPolicy: Default", "restart-policy-word", "RecreateGroupAfterStart"),
     ("restartPolicy: RecreateGroupOnHostFailure", "restart-policy-word", "RecreateGroupAfterStart"),
     ("weights: {source: hub, storageClass: x}", "weights-contradict", "`storageClass`"),
+    (
+        "weights: {source: nodePath, path: /m, downloadBandwidth: 1GiB/s}",
+        "weights-contradict",
+        "`downloadBandwidth`",
+    ),
+    ('qualified: {date: 2026-11-02, engine: "0.33.0"}', "yaml-date", '"2026-11-02"'),
+    ('qualified: {date: "2026-11-02", engine: 0.33}', "version-unquoted", '"0.33"'),
     ("weights: {source: claim}", "weights-incomplete", "`claim: …`"),
     ("weights: {readBandwidth: 0B/s}", "bandwidth-zero", "2GiB/s"),
     ("patches: [{kind: Service}]", "patch-form", "merge"),

@@ -28,7 +28,9 @@ from gangform.inputs.serving import (
     Weights,
 )
 from gangform.plan.cluster import plan_cluster
-from gangform.plan.serving import ServingPlan, placement_of, plan_serving, restart_policy
+from gangform.plan.fields import restart_policy
+from gangform.plan.serving import ServingPlan, plan_serving
+from gangform.plan.shape import placement_of
 from gangform.units import Bytes, BytesPerSecond, Millicores, Seconds
 
 MakePlan = Callable[..., ServingPlan]

@@ -97,15 +97,6 @@ def test_one_node_is_a_deployment_and_several_are_a_set(
     assert asked.reason == "`workload: LeaderWorkerSet` was asked for"
 
 
-def test_parallelism_that_is_not_pinned_is_the_only_thing_said(
-    make_serving: MakeServing, make_hardware: MakeHardware, codes: Codes
-) -> None:
-    found = faults(make_serving(parallelism="auto"), make_hardware())
-    assert codes(found) == ["parallelism-not-pinned"]
-    assert found[0].at.path == (*AT, "parallelism")
-    assert faults(make_serving(parallelism=Parallelism()), make_hardware()) == []
-
-
 @pytest.mark.parametrize(
     ("split", "fix"),
     [

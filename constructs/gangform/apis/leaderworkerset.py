@@ -59,6 +59,8 @@ FIELDS = Table(
 NEWEST = FIELDS.newest
 OLDEST = Release(0, 6)
 """The first release with `partition` in its strategy, which every set of ours states (`lws §2a`)."""
+REPAIRS = Release(0, 7)
+"""From it a rollout replaces groups that are broken anyway while no group is ready (`cases r19`: lws#488, #567)."""
 OLDEST_KUBERNETES = Release(1, 27)
 """Before it the controller recreates its StatefulSets for ever (`lws §10` row 3: lws#391, #385, #390)."""
 

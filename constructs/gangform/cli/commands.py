@@ -5,13 +5,14 @@ Nothing heavy is imported here: a command's module is loaded when the command ru
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gangform.cli import surroundings
 from gangform.cli.parser import (
     Parser,
     add_command,
+    count,
     file_option,
     filled,
     fleet_options,
@@ -137,7 +138,7 @@ def _diff(commands: Any) -> None:
     )
     diff.add_argument(
         "--defaults",
-        type=_groups,
+        type=count,
         metavar="N",
         help="price the move of the fleet to this edition of the defaults",
     )
@@ -155,10 +156,21 @@ def _plan(commands: Any) -> None:
         description="Show how every serving runs, with the arithmetic: form, shape, memory, cold start, rollout, "
         "drains, quota and placement. Ends with what has to be there before it works. A fleet with errors has a plan "
         "too.",
-        examples="  gangform plan\n  gangform plan deepseek-r1 -o wide\n  gangform plan -o markdown >> comment.md",
+        examples="  gangform plan\n  gangform plan deepseek-r1 -o wide\n  gangform plan --pin\n"
+        "  gangform plan -o markdown >> comment.md",
     )
     fleet_options(plan)
     output_option(plan)
+    plan.add_argument(
+        "--shapes",
+        action="store_true",
+        help="also where parallelism is written: what `auto` would choose, and why all others lose",
+    )
+    plan.add_argument(
+        "--pin",
+        action="store_true",
+        help="write the numbers that `parallelism: auto` is resolved to into the file first",
+    )
 
 
 def _lint(commands: Any) -> None:
@@ -202,200 +214,17 @@ def _lint(commands: Any) -> None:
     output_option(lint, formats=("table", "json", "sarif", "github"))
 
 
-def _init(commands: Any) -> None:
-    init = add_command(
-        commands,
-        "init",
-        "gangform.cli.fleet:init",
-        help="write a first gangform.yaml",
-        description="Write a first gangform.yaml: for a model on a kind of node, or, with --from, for what runs "
-        "already. Then all but --cluster is read from the manifests; --name chooses one of several sets, --model and "
-        "--hardware say what cannot be read.",
-        examples="  gangform init --model deepseek-r1 --hardware h100-8x\n"
-        "  gangform init --model qwen3-32b --hardware aws-p5 --groups 4 --admission none\n"
-        "  kubectl get lws,deploy,svc,pdb,hpa -n llm -o yaml | gangform init --from -",
-    )
-    init.add_argument(
-        "--from",
-        dest="source",
-        metavar="FILE",
-        help="begin with the sets of groups in these manifests; - for stdin",
-    )
-    for option, metavar, text in (
-        ("--model", "NAME", "a model that `gangform profiles` lists"),
-        ("--hardware", "NAME", "a kind of node that `gangform profiles` lists"),
-        ("--admission", "NAME", "who starts groups: kueue, volcano, volcano-podgroup or none (default: kueue)"),
-        ("--namespace", "NAME", "where the serving runs (default: llm)"),
-        ("--name", "NAME", "of the serving (default: as the model)"),
-        ("--engine-version", "VERSION", "of vLLM (default: the newest known)"),
-    ):  # fmt: skip
-        init.add_argument(option, metavar=metavar, help=text)
-    init.add_argument(
-        "--groups", type=_groups, metavar="N", help="complete copies of the model (default: 1)"
-    )
-    init.add_argument(
-        "--cluster", default="prod", metavar="NAME", help="of the cluster (default: prod)"
-    )
-    init.add_argument(
-        "-f",
-        "--file",
-        default="gangform.yaml",
-        metavar="FILE",
-        help="what to write (default: gangform.yaml)",
-    )
-    init.add_argument("--force", action="store_true", help="replace a file that is there")
-
-
-def _explain(commands: Any) -> None:
-    explain = add_command(
-        commands,
-        "explain",
-        "gangform.cli.explain:explain",
-        help="explain a code, an input field, or a value in the output",
-        examples="  gangform explain                                     all codes\n"
-        "  gangform explain model-does-not-fit\n"
-        "  gangform explain servings.parallelism.tensor\n"
-        "  gangform explain LeaderWorkerSet/deepseek-r1 spec.replicas",
-    )
-    file_option(explain)
-    output_option(explain)
-    explain.add_argument(
-        "target",
-        nargs="?",
-        metavar="CODE|FIELD|KIND/NAME",
-        help="a code, a field of the inputs, or an object of the output (default: a list of all codes)",
-    )
-    explain.add_argument(
-        "path", nargs="?", metavar="PATH", help="a field of that object (default: all of it)"
-    )
-
-
-def _profiles(commands: Any) -> None:
-    profiles = add_command(
-        commands,
-        "profiles",
-        "gangform.cli.fleet:profiles",
-        help="list models, hardware and clusters, or show one with its sources",
-        description="List models, hardware and clusters, or show one with its sources. `profiles import PATH` makes a "
-        "model's profile of a checkpoint: of its config.json, and of model.safetensors.index.json and "
-        "hf_quant_config.json where they lie beside it. It is printed, or kept in profiles/models/ beside the fleet "
-        "file.",
-        examples="  gangform profiles\n  gangform profiles deepseek-r1\n"
-        "  gangform profiles import ~/.cache/huggingface/hub/models--Qwen--Qwen3-235B-A22B/snapshots/REV\n"
-        "  gangform profiles import config.json --repository Qwen/Qwen3-235B-A22B --write",
-    )
-    file_option(profiles)
-    output_option(profiles)
-    profiles.add_argument(
-        "name",
-        nargs="?",
-        metavar="NAME|import",
-        help="the one to show (default: a list of all), or import",
-    )
-    profiles.add_argument(
-        "path", nargs="?", metavar="PATH", help="a checkpoint's folder, or its config.json"
-    )
-    profiles.add_argument(
-        "--repository",
-        metavar="ID",
-        help="with import: what engines load it by (default: what the hub's cache folder says)",
-    )
-    profiles.add_argument(
-        "--name",
-        dest="called",
-        metavar="NAME",
-        help="with import: what servings call it (default: the last part of the id, in small letters)",
-    )
-    profiles.add_argument(
-        "--write",
-        action="store_true",
-        help="with import: keep it in profiles/models/ beside the fleet file",
-    )
-
-
-def _schema(commands: Any) -> None:
-    schema = add_command(
-        commands,
-        "schema",
-        "gangform.cli.fleet:schema",
-        help="print the JSON Schema of a file, for editors",
-        examples="  gangform schema > gangform.schema.json\n  gangform schema model -o yaml",
-    )
-    kinds = ("fleet", "serving", "cluster", "model", "hardware", "given")
-    schema.add_argument(
-        "kind",
-        nargs="?",
-        choices=kinds,
-        default="fleet",
-        metavar="KIND",
-        help=f"{', '.join(kinds)} (default: fleet)",
-    )
-    output_option(schema, formats=("json", "yaml"), default="json")
-
-
-def _completion(commands: Any) -> None:
-    completion = add_command(
-        commands,
-        "completion",
-        "gangform.cli.fleet:completion",
-        help="print a completion script for a shell",
-        examples='  eval "$(gangform completion bash)"\n'
-        '  gangform completion zsh > "${fpath[1]}/_gangform"',
-    )
-    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
-
-
-def _cluster(commands: Any) -> None:
-    cluster = add_command(
-        commands,
-        "cluster",
-        "gangform.cli.cluster:import_nodes",
-        help="read what a cluster's nodes say",
-        examples="  kubectl get nodes -o json | gangform cluster import - --name prod --write",
-    )
-    actions = cluster.add_subparsers(
-        title="actions", dest="action", metavar="ACTION", required=True, prog=cluster.prog
-    )
-    imports = add_command(
-        actions,
-        "import",
-        "gangform.cli.cluster:import_nodes",
-        help="make pools of nodes: hardware, counts, topology",
-        description="Make pools of nodes: by GPU product, with what a node offers, the levels of the topology, and how "
-        "many nodes lie in each domain. Printed, or kept in profiles/nodes/NAME.yaml, which is joined to the cluster "
-        "NAME. What people wrote about the cluster is never touched, and wins.",
-        examples="  kubectl get nodes -o json | gangform cluster import -\n"
-        "  kubectl get nodes -o json | gangform cluster import - --name prod --write",
-    )
-    imports.add_argument(
-        "nodes", metavar="FILE", help="output of `kubectl get nodes -o json` (or yaml); - for stdin"
-    )
-    imports.add_argument(
-        "--name", metavar="NAME", help="of the cluster (default: the fleet's only one, else prod)"
-    )
-    imports.add_argument(
-        "--write", action="store_true", help="keep it in profiles/nodes/ beside the fleet file"
-    )
-    file_option(imports)
-
-
 COMMANDS: Mapping[str, Callable[[Any], None]] = {
     "synth": _synth,
     "validate": _validate,
     "diff": _diff,
     "plan": _plan,
     "lint": _lint,
-    "init": _init,
-    "cluster": _cluster,
-    "explain": _explain,
-    "profiles": _profiles,
-    "schema": _schema,
-    "completion": _completion,
+    "init": surroundings.init,
+    "cluster": surroundings.cluster,
+    "explain": surroundings.explain,
+    "profiles": surroundings.profiles,
+    "schema": surroundings.schema,
+    "completion": surroundings.completion,
 }
 """Who adds a command, in the order of the help."""
-
-
-def _groups(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"`{text}` is no whole number of at least 1")
-    return int(text)

@@ -48,13 +48,13 @@ def read_stream(name: str, expected: str) -> tuple[str, str]:
 def write_text(target: Path, text: str, *, force: bool) -> None:
     """Write a file that is never there in part: a new one, or by force instead of the old one, where a link leads."""
     if not force:
-        with target.open("x", encoding="utf-8") as stream:
+        with target.open("x", encoding="utf-8", newline="") as stream:
             stream.write(text)
         return
     place = target.resolve()
     fresh = place.with_name(f".{place.name}.{os.urandom(4).hex()}.gangform")
     try:
-        with fresh.open("x", encoding="utf-8") as stream:
+        with fresh.open("x", encoding="utf-8", newline="") as stream:
             stream.write(text)
         if place.exists():
             fresh.chmod(place.stat().st_mode & 0o7777)

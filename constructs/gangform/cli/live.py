@@ -14,6 +14,7 @@ from gangform.cli.table import Block, as_markdown, as_text, plain, structured
 from gangform.cli.terminal import UsageError, say
 from gangform.diff.folders import document_of
 from gangform.diff.live import Adoption, adopt
+from gangform.diff.stuck import stuck
 from gangform.diff.words import record, said, sides, worth_saying
 from gangform.documents.document import Document, Key
 from gangform.documents.objects import read_objects
@@ -49,10 +50,12 @@ def live(arguments: Namespace) -> int:
     bundles = [file.bundle for file in made.files if file.path.startswith(f"{cluster}/")]
     plan = next(plan for plan in made.plans if plan.cluster.name == cluster)
     found = adopt(bundles, running, known(plan))
+    ours = [document for made_ in bundles for document in made_.documents]
+    waits = list(stuck(running, ours, found.prices, known(plan).versions))
     where = "stdin" if arguments.live == "-" else arguments.live
     refusals = _refusals(chosen, plan.cluster, found)
     _report(arguments.output, found, refusals, f"{where} against what synth writes for {cluster}")
-    show(_beside(made, bundles, plan.cluster, found.strange), spans)
+    show([*waits, *_beside(made, bundles, plan.cluster, found.strange)], spans)
     return 0
 
 

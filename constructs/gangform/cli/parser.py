@@ -122,3 +122,10 @@ def output_option(
         metavar="FORMAT",
         help=f"{', '.join(formats)} (default: {default})",
     )
+
+
+def count(text: str) -> int:
+    """A whole number of at least 1, as an option gives it."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"`{text}` is no whole number of at least 1")
+    return int(text)

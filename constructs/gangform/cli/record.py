@@ -10,6 +10,9 @@
             workloads: [{name, stage}]
             shape: {tensor, pipeline, data, prefillContext, decodeContext, expertParallel,
                     gpusPerPod, podsPerGroup, gpusPerGroup}
+            search: {preference, chosen: {as shape}, unsearchable,
+                     considered: [{as shape, gpusPerGroup, podsPerGroup, verdict, requests, shortBytes, lost, why}]}
+                                                           where parallelism is `auto`
             groups: {lowest, highest, spare}
             hardware: {name, notVerified: [field]}
             memory: {verdict, measured, source, visibleBytes, utilization, shareBytes, heapBytes, overheadBytes,
@@ -19,8 +22,10 @@
                      stages: [{layers, weightsBytes, overheadBytes, cacheBytesPerToken, cacheFixedBytes,
                                cachePagedBytes, availableBytes, tokens}]
                      waysOut: [{kind, change, gpus, verdict, weightsBytes, availableBytes, requests}]}
-            startup: {basis, readBytes, bandwidthBytesPerSecond, loadSeconds, coldStartSeconds, worstSeconds,
-                      budgetSeconds}
+            startup: {basis, readBytes, readFrom, downloadSeconds, bandwidthBytesPerSecond, loadSeconds, warmUpSeconds,
+                      warmUpMeasured, coldStartSeconds, restartSeconds, worstSeconds, budgetSeconds}
+            qualified: {date, holds, differences: [{what, measured, declared}], notCompared: [what], tokensPerSecond,
+                        highestTokensPerSecond}            where something was measured
             rollout: {maxSurge, maxUnavailable, partition, peakGroups, peakGpus, floorGroups, durationSeconds, reason}
             disruption: {drain, unstopped, budgets: [{name, minAvailable or maxUnavailable}]}
             admission: {backend, queue, placement: {level, mode}}
@@ -41,14 +46,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from gangform.cli import cold_start, shapes
 from gangform.cli.show import chosen_servings, prerequisites
 
 if TYPE_CHECKING:
     from gangform.plan.cluster import ClusterPlan
     from gangform.plan.memory import MemoryPlan
     from gangform.plan.placement import PoolPlan
+    from gangform.plan.qualification import QualificationPlan
     from gangform.plan.serving import ServingPlan
-    from gangform.plan.startup import StartupPlan
     from gangform.plan.ways import Way
 
 VERSION = 1
@@ -98,6 +104,7 @@ def _serving(plan: ServingPlan) -> dict[str, Any]:
                 "podsPerGroup": shape.size,
                 "gpusPerGroup": shape.gpus,
             },
+            "search": plan.search and _known(shapes.record(plan.search)),
             "groups": {
                 "lowest": serving.lowest_groups,
                 "highest": serving.highest_groups,
@@ -108,7 +115,8 @@ def _serving(plan: ServingPlan) -> dict[str, Any]:
                 "notVerified": list(role.hardware.unverified),
             },
             "memory": _memory(role.memory, plan.ways),
-            "startup": _startup(role.startup),
+            "startup": cold_start.record(role.startup),
+            "qualified": _qualified(plan.qualification),
             "rollout": {
                 "maxSurge": rollout.max_surge,
                 "maxUnavailable": rollout.max_unavailable,
@@ -206,16 +214,17 @@ def _memory(plan: MemoryPlan, ways: Iterable[Way]) -> dict[str, Any]:
     )
 
 
-def _startup(plan: StartupPlan) -> dict[str, Any]:
-    return {
-        "basis": plan.basis,
-        "readBytes": int(plan.read),
-        "bandwidthBytesPerSecond": int(plan.bandwidth),
-        "loadSeconds": int(plan.load),
-        "coldStartSeconds": int(plan.cold_start),
-        "worstSeconds": int(plan.worst),
-        "budgetSeconds": int(plan.budget),
-    }
+def _qualified(plan: QualificationPlan | None) -> dict[str, Any] | None:
+    return plan and _known(
+        {
+            "date": plan.date,
+            "holds": plan.holds,
+            "differences": [one._asdict() for one in plan.differences],
+            "notCompared": list(plan.unknown),
+            "tokensPerSecond": plan.rate,
+            "highestTokensPerSecond": plan.highest_rate,
+        }
+    )
 
 
 def _pool(plan: PoolPlan) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from gangform.cli import cold_start, shapes
 from gangform.cli.findings import as_data, refused, show, summary
 from gangform.cli.selection import select
 from gangform.cli.table import Block, Cells, as_markdown, as_text, structured
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from gangform.plan.cluster import ClusterPlan
     from gangform.plan.memory import MemoryPlan, Stage
     from gangform.plan.serving import ServingPlan
-    from gangform.plan.startup import StartupPlan
     from gangform.plan.ways import Way
 
 
@@ -34,9 +34,15 @@ def plan(arguments: Namespace) -> int:
 
         chosen = select(arguments)
         spans = chosen.loaded.spans
-        plans = plan_fleet(chosen.loaded.fleet, chosen.loaded.library, clusters=chosen.clusters)
+        if arguments.pin:
+            from gangform.cli.pin import pin
+
+            chosen = select(arguments) if pin(chosen) else chosen
+            spans = chosen.loaded.spans
+        fleet, library = chosen.loaded.fleet, chosen.loaded.library
+        plans = plan_fleet(fleet, library, clusters=chosen.clusters, search=arguments.shapes)
     except InputError as error:
-        return refused(error, spans)
+        return refused(error, spans, "nothing was written" if arguments.pin else "")
     found = [finding for one in plans for finding in one.every_finding]
     wanted = frozenset(chosen.servings)
     if arguments.output in ("json", "yaml"):
@@ -136,6 +142,8 @@ def _serving(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
     extras = f", decodeContext {shape.decode_context}" if shape.decode_context > 1 else ""
     extras += ", whole experts on each rank" if shape.expert_parallel else ""
     yield "shape", f"{split} = {shape.world} GPUs{extras}"
+    if plan.search is not None:
+        yield from shapes.rows(plan.search, wide=wide)
     highest, pods = serving.highest_groups, counted(shape.size, "pod")
     groups = counted(highest, "group")
     if plan.lead.scaling:
@@ -148,11 +156,10 @@ def _serving(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
     if doubted:
         yield "not verified", f"{doubted} of hardware {role.hardware.name}: look at your nodes"
     yield from _memory(role.memory, plan.ways, wide=wide)
-    start = role.startup
-    yield "cold start", _cold_start(start)
-    yield "startup budget", f"{start.budget} before a pod that is still loading is restarted"
+    yield from cold_start.rows(plan, wide=wide)
     if wide:
         yield from _wide(plan)
+    yield from _qualified(plan)
     yield from _rollout(plan)
     yield "drain", plan.disruption.drain
     yield "termination", _termination(role.launch)
@@ -175,21 +182,24 @@ def _serving(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
         yield "remark", remark
 
 
+def _qualified(plan: ServingPlan) -> Iterator[Cells]:
+    found = plan.qualification
+    if found is None:
+        return
+    doubts = "; ".join(map(str, found.differences))
+    yield "qualified", f"measured on {found.date}{f', not re-measured: {doubts}' if doubts else ''}"
+    if found.unknown:
+        yield "", f"not compared, since nobody declares it: {', '.join(found.unknown)}"
+    if found.rate is not None:
+        yield "", f"{found.rate} tokens a second a group, {found.highest_rate} of all groups"
+
+
 def _termination(launch: Launch) -> str:
     if launch.drain:
         return f"{launch.grace} grace, of which {launch.drain} to finish requests"
     return (
         f"{launch.grace} grace; the engine does not drain, so requests that outlast the {launch.leader.pre_stop} "
         "before it is told to stop are cut off"
-    )
-
-
-def _cold_start(plan: StartupPlan) -> str:
-    if plan.basis == "measured":
-        return f"{plan.cold_start} measured, {plan.worst} at worst (margin included)"
-    return (
-        f"about {plan.cold_start}, {plan.worst} at worst: {plan.read.human()} at {plan.bandwidth} "
-        f"({plan.basis}) take {plan.load}"
     )
 
 

@@ -29,8 +29,8 @@ from gangform.inputs.base import (
 from gangform.inputs.defaults import edition_fault, editions
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import ModelProfile
-from gangform.inputs.serving import Serving, Version
-from gangform.inputs.texts import Line, Url
+from gangform.inputs.serving import Serving
+from gangform.inputs.texts import Line, Url, Version
 
 Switch = Literal["enabled", "disabled", "unknown"]
 """A setting of the cluster that our output relies on."""
@@ -78,6 +78,8 @@ class Pool(Model):
     """Node-label keys of the topology, coarse to fine; the host comes last."""
     domains: tuple[Domain, ...] | None = Field(default=None, strict=False)
     """Which nodes lie where; `None`: no inventory."""
+    driver: Version | None = None
+    """Release of the GPU driver on its nodes; a measurement (`qualified`) is compared with it."""
     node_labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Labels beside the GPU product that tell this pool from others."""
 

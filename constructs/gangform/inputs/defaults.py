@@ -164,6 +164,10 @@ def following(before: Defaults, *changes: Change) -> Defaults:
     return before._replace(edition=before.edition + 1, changes=changes, **rows)
 
 
+SEARCHED_NODES = 16
+"""Nodes a group at the most among which `parallelism: auto` is resolved: beyond, every token passes many stages. Of no
+edition, since what is resolved is written into the file."""
+
 EDITIONS: dict[int, Defaults] = {1: Defaults(edition=1)}
 """Every edition, by number. None is ever taken away or changed: fleets run on it."""
 

@@ -16,7 +16,8 @@ from gangform.inputs.base import LabelKey, Name, ObjectName
 from gangform.inputs.cluster import Cluster, Fleet
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import ModelProfile
-from gangform.inputs.serving import Serving, Version
+from gangform.inputs.serving import Serving
+from gangform.inputs.texts import Version
 from gangform.units import Bytes, BytesPerSecond, Millicores, Seconds
 
 UNITS: Mapping[type, str] = {
@@ -79,6 +80,8 @@ _EXAMPLES: Mapping[str, str] = {
     "Pool.domains": "[{at: [rack-1], nodes: 4}]",
     "Pool.hardware": "h100-8x",
     "Pool.levels": f"[{ZONE}, {HOSTNAME}]",
+    "Qualified.date": '"2026-11-02"',
+    "Qualified.engine": '"0.32.0"',
     "Secret.name": "hub-token",
     "Serving.admission": "{backend: kueue, queue: serving}",
     "Serving.context": "32768",

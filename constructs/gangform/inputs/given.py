@@ -11,8 +11,8 @@ from gangform.apis.versions import Release, Versions
 from gangform.documents.read import Source
 from gangform.inputs.base import Duration, LabelKey, Model, Natural
 from gangform.inputs.nearest import nearest
-from gangform.inputs.serving import Version
 from gangform.inputs.spans import LoadError, Spans
+from gangform.inputs.texts import Version
 
 
 def _reference(value: str) -> str:

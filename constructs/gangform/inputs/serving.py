@@ -11,12 +11,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from gangform.apis.versions import Release
 from gangform.inputs.base import (
     MOST_GROUPS,
     Bandwidth,
     Count,
-    Few,
     GroupCount,
     LabelKey,
     LabelValue,
@@ -26,6 +24,9 @@ from gangform.inputs.base import (
     ObjectName,
 )
 from gangform.inputs.model import ModelProfile, Overhead
+from gangform.inputs.parallelism import Parallelism as Parallelism
+from gangform.inputs.parallelism import Preference
+from gangform.inputs.qualified import Qualified
 from gangform.inputs.texts import (
     Argument,
     MetricName,
@@ -33,6 +34,7 @@ from gangform.inputs.texts import (
     SomeBytes,
     SomeCpu,
     SomeSeconds,
+    Version,
     folder_fault,
 )
 from gangform.units import Bytes
@@ -42,26 +44,6 @@ FOUNDATION = "foundation"
 
 Object = dict[str, JsonValue]
 """A piece of a Kubernetes object, passed through as written."""
-
-
-def _version(value: object) -> object:
-    written = getattr(value, "written", None)
-    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-        raise PydanticCustomError(
-            "version-unquoted",
-            'a version without quotes is a number: YAML reads {written} as {value}; write "{written}"',
-            {"written": written or str(value), "value": f"{float(value):g}"},
-        )
-    if isinstance(value, str):
-        try:
-            Release.parse(value)
-        except ValueError as error:
-            raise PydanticCustomError("version-invalid", "{text}", {"text": str(error)}) from None
-    return value
-
-
-Version = Annotated[str, BeforeValidator(_version)]
-"""A version as text: `"0.10"`. Unquoted it would be the number 0.1."""
 
 
 def _groups(value: object) -> object:
@@ -97,23 +79,10 @@ class Engine(Model):
     overhead: Overhead = Field(default_factory=cache(Overhead.model_construct))
     heap: SomeBytes | None = None
     """What NVSHMEM (DeepEP) takes of each GPU outside the engine's share."""
-
-
-class Parallelism(Model):
-    """How one replica is split. tensor × pipeline × data × prefillContext = size × GPUs per pod."""
-
-    tensor: Few = 1
-    """Ranks that share each layer; inside the NVLink domain unless the hardware says more."""
-    pipeline: Few = 1
-    """Stages of consecutive layers."""
-    data: Few = 1
-    """Attention replicas inside one group (mixture-of-experts models)."""
-    prefill_context: Few = 1
-    """Ranks that share a prompt's tokens."""
-    decode_context: Few = 1
-    """Ranks that share a sequence's cache; divides tensor and uses the same GPUs."""
-    expert_parallel: bool = False
-    """Spread whole experts over tensor × data ranks instead of cutting each."""
+    warm_up: SomeSeconds | None = None
+    """Measured: weights loaded to ready (profiling, compilation, graphs); `None` means the default."""
+    nccl: Version | None = None
+    """Release of NCCL in the image; a measurement (`qualified`) is compared with it."""
 
 
 class Autoscaling(Model):
@@ -205,17 +174,20 @@ class Weights(Model):
     """Size of the claim of `perPod`; `None` is derived from the checkpoint."""
     read_bandwidth: Bandwidth | None = None
     """How fast one pod reads; wins over the hardware's figure."""
+    download_bandwidth: Bandwidth | None = None
+    """How fast one pod downloads, before it reads what it downloaded (`hub`, `perPod`); `None`: the download is
+    reckoned with `readBandwidth`."""
 
     @model_validator(mode="after")
     def _fields_of_the_source(self) -> "Weights":
         wants = {"claim": ("claim",), "nodePath": ("path",)}.get(self.source, ())
         allowed = {
-            "hub": ("token",),
+            "hub": ("token", "download_bandwidth"),
             "claim": ("claim", "path"),
             "nodePath": ("path",),
-            "perPod": ("token", "storage_class", "size"),
+            "perPod": ("token", "storage_class", "size", "download_bandwidth"),
         }[self.source]
-        named = {"token", "claim", "path", "storage_class", "size"}
+        named = {"token", "claim", "path", "storage_class", "size", "download_bandwidth"}
         for name in wants:
             if getattr(self, name) is None:
                 seen = {"source": self.source, "name": name}
@@ -327,6 +299,9 @@ class Serving(Model):
     """Longest context to serve, in tokens."""
     admission: Admission
     parallelism: Parallelism | Literal["auto"] = Field(default_factory=Parallelism.model_construct)
+    """`auto` is resolved by `gangform plan --pin`, which writes the numbers into the file."""
+    prefer: Preference = "fewestGpus"
+    """What decides between shapes that hold the load, where parallelism is `auto`."""
     concurrency: Count | None = None
     """Requests at full context that one group should hold; `None`: reported, not demanded."""
     clusters: tuple[Name, ...] | None = Field(default=None, strict=False)
@@ -349,6 +324,8 @@ class Serving(Model):
     pending_alert_after: SomeSeconds | None = None
     """How long a group may wait for capacity before an alert; `None` means the default."""
     fit: Fit = Field(default_factory=cache(Fit.model_construct))
+    qualified: Qualified | None = None
+    """What was measured, and with what; no byte of a manifest follows from it."""
     network: Network | None = None
     """`None`: no NetworkPolicy."""
     pods: Pods = Field(default_factory=Pods.model_construct)

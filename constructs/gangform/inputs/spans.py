@@ -31,12 +31,12 @@ class Spans:
 
     def find(self, path: Path) -> Span | None:
         """File, line and column of a path, or of its nearest parent that was written."""
-        source, inside = self._locate(path)
+        source, inside = self.place(path)
         return source.places.key(inside)
 
     def display(self, path: Path) -> str:
         """The path as it stands in its file: `servings[0].parallelism.tensor`; empty for a whole file."""
-        return show_path(self._locate(path)[1])
+        return show_path(self.place(path)[1])
 
     def span_of(self, finding: Finding) -> Span | None:
         """Where a finding about the inputs is; `None` for one about a document."""
@@ -57,7 +57,8 @@ class Spans:
         shown = self.display(at.path)
         return f"{self.span_of(finding)}: {shown}" if shown else str(self.span_of(finding))
 
-    def _locate(self, path: Path) -> tuple[Source, Path]:
+    def place(self, path: Path) -> tuple[Source, Path]:
+        """The file that a path was written in, and the path in that file."""
         for length in range(len(path), 2, -1) if self._parts else ():
             if (part := self._parts.get(path[:length])) is not None:
                 return part[0], (*part[1], *path[length:])

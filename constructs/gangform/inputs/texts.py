@@ -6,12 +6,14 @@ What such a language would read as its own syntax is refused here, where the use
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from gangform.apis.metadata import is_extended_resource
+from gangform.apis.versions import Release
 from gangform.inputs.base import countable
 from gangform.units import Bytes, Millicores, Seconds
 
@@ -113,6 +115,22 @@ def _some(value: int) -> int:
     return value
 
 
+def _version(value: object) -> object:
+    written = getattr(value, "written", None)
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        raise PydanticCustomError(
+            "version-unquoted",
+            'a version without quotes is a number: YAML reads {written} as {value}; write "{written}"',
+            {"written": written or str(value), "value": f"{float(value):g}"},
+        )
+    if isinstance(value, str):
+        try:
+            Release.parse(value)
+        except ValueError as error:
+            raise PydanticCustomError("version-invalid", "{text}", {"text": str(error)}) from None
+    return value
+
+
 MetricName = Annotated[str, AfterValidator(_metric)]
 """A metric's name as Prometheus takes it without quotes."""
 SeriesLabel = Annotated[str, AfterValidator(_label)]
@@ -127,6 +145,9 @@ Url = Annotated[str, AfterValidator(_url)]
 """An address that may stand in a template of an alert."""
 Argument = Annotated[str, AfterValidator(_literal)]
 """One line that stands in an argument of a container as it is."""
+
+Version = Annotated[str, BeforeValidator(_version)]
+"""A version as text: `"0.10"`. Unquoted it would be the number 0.1."""
 
 SomeBytes = Annotated[Bytes, AfterValidator(_some)]
 """An amount of memory above 0."""

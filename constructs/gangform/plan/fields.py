@@ -1,4 +1,4 @@
-"""Fields of a serving that the cluster's LeaderWorkerSet does not have: its controller drops them in silence."""
+"""What of a serving the cluster's LeaderWorkerSet has: the rest its controller drops in silence."""
 
 from __future__ import annotations
 
@@ -31,3 +31,13 @@ def check(serving: Serving, *, form: Form, lws: Release | None, at: Path) -> Ite
                 fix=f"{fix}, or upgrade to {since}",
                 seen={"since": str(since), "runs": str(lws)},
             )
+
+
+def restart_policy(serving: Serving, size: int, lws: Release | None) -> str:
+    """What a lost pod does to its group: rebuild it once it is complete, and nothing to a group of one pod."""
+    if serving.restart_policy is not None:
+        return serving.restart_policy
+    if size == 1:
+        return "None"
+    known = lws is None or FIELDS.has("RecreateGroupAfterStart", lws)
+    return "RecreateGroupAfterStart" if known else "RecreateGroupOnPodRestart"

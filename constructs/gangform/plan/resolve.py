@@ -1,5 +1,6 @@
 """What the names of a serving refer to. Only here does a plan stop early: without them there is nothing to derive."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from gangform.admission.admission import BACKENDS, Admission, backend
@@ -15,6 +16,14 @@ UNKNOWN_NAME = declare(
     "Models, hardware shapes, pools, engines and backends are named, and the name has to exist",
     Severity.BREAKS,
     "design §3",
+)
+
+
+NOT_HERE = declare(
+    "serving-not-on-cluster",
+    "A serving that names its clusters runs on no other",
+    Severity.BREAKS,
+    "design §3 Fleet",
 )
 
 
@@ -81,3 +90,15 @@ def resolve(serving: Serving, *, cluster: Cluster, library: Library, at: Path) -
         engine=engine(serving.engine.name),
         admission=backend(serving.admission.backend),
     )
+
+
+def elsewhere(serving: Serving, cluster: Cluster, at: Path) -> Iterator[Finding]:
+    """That a serving is not meant for a cluster."""
+    if serving.clusters is not None and cluster.name not in serving.clusters:
+        yield Finding(
+            code=NOT_HERE,
+            at=InputPath((*at, "clusters")),
+            what=f"serving {serving.name} runs on {', '.join(serving.clusters) or 'no cluster'}, not on "
+            f"{cluster.name}",
+            fix=f"add {cluster.name} to `clusters`, or leave `clusters` out",
+        )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gangform.admission.admission import Policy
 from gangform.apis.apps import peak_replicas
 from gangform.apis.forms import Form
-from gangform.apis.leaderworkerset import FIELDS, peak_groups, serving_groups
+from gangform.apis.leaderworkerset import FIELDS, REPAIRS, peak_groups, serving_groups
 from gangform.apis.versions import Release
 from gangform.findings import Finding, InputPath, Path, Severity, declare
 from gangform.inputs.serving import Serving
@@ -293,12 +293,12 @@ def check(
             seen={**seen, "seconds": str(int(plan.duration))},
         )
     waits = form.can.runs_groups and plan.max_surge and not plan.max_unavailable
-    if waits and lws is not None and lws < Release(0, 7):
+    if waits and lws is not None and lws < REPAIRS:
         yield Finding(
             code=NEVER_REPAIRS,
             at=here,
             what=f"{pair} under LeaderWorkerSet {lws}: with no group ready, 1 step waits for ever",
-            fix="delete the leaders of the broken groups, or upgrade to 0.7",
+            fix=f"delete the leaders of the broken groups, or upgrade to {REPAIRS}",
             seen=seen,
         )
     if staged is False and replicas > 1:

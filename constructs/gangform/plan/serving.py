@@ -4,17 +4,17 @@ Derivation is total: any well-typed input gives numbers, also absurd ones; then 
 user sees everything that is wrong at once. Only a name that refers to nothing stops earlier.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from __future__ import annotations
 
-from gangform.admission.admission import Demand, Placement, Policy
-from gangform.apis.core import HOSTNAME
-from gangform.apis.leaderworkerset import FIELDS
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from gangform.admission.admission import Demand, Policy
 from gangform.apis.versions import Release
 from gangform.documents.document import Key
 from gangform.engines.engine import LaunchRequest, Shape
-from gangform.findings import Finding, InputPath, Path, Prerequisite, Severity, declare, ordered
-from gangform.inputs.cluster import Cluster, Library, Pool
+from gangform.findings import Finding, Path, Prerequisite, ordered
+from gangform.inputs.cluster import Cluster, Library
 from gangform.inputs.defaults import Defaults, defaults
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.serving import Serving
@@ -26,6 +26,7 @@ from gangform.plan import (
     identity,
     monitoring,
     pods,
+    qualification,
     releases,
     rollout,
     scaling,
@@ -36,15 +37,12 @@ from gangform.plan import (
     ways,
     weights,
 )
-from gangform.plan.resolve import Resolved, resolve
+from gangform.plan.memory import MemoryPlan
+from gangform.plan.resolve import Resolved, elsewhere, resolve
 from gangform.plan.role import RolePlan, WorkloadPlan
 
-NOT_HERE = declare(
-    "serving-not-on-cluster",
-    "A serving that names its clusters runs on no other",
-    Severity.BREAKS,
-    "design §3 Fleet",
-)
+if TYPE_CHECKING:
+    from gangform.plan.choice import Search
 
 
 class ServingPlan(NamedTuple):
@@ -58,6 +56,8 @@ class ServingPlan(NamedTuple):
     serving: Serving
     model: ModelProfile
     choice: shape.Choice
+    search: Search | None
+    """How `parallelism: auto` was resolved; `None` where nothing was looked for."""
     workloads: tuple[WorkloadPlan, ...]
     weights: weights.WeightsPlan
     traffic: traffic.TrafficPlan
@@ -65,6 +65,7 @@ class ServingPlan(NamedTuple):
     """What would make it fit; empty where it fits."""
     disruption: disruption.DisruptionPlan
     monitoring: monitoring.MonitoringPlan
+    qualification: qualification.QualificationPlan | None
     beside: tuple[Key, ...]
     """Objects that the pods name and others make."""
     prerequisites: tuple[Prerequisite, ...]
@@ -83,32 +84,13 @@ class ServingPlan(NamedTuple):
         return tuple(role.demand for workload in self.workloads for role in workload.roles)
 
 
-def placement_of(serving: Serving, pool: Pool, size: int) -> Placement | None:
-    """Where a group has to be together: as declared; else preferred at the finest level above the host."""
-    if serving.topology is not None:
-        return Placement(serving.topology.level, serving.topology.mode)
-    above = [level for level in pool.levels if level != HOSTNAME]
-    if size == 1 or not above:
-        return None
-    return Placement(above[-1], "preferred")
-
-
-def restart_policy(serving: Serving, size: int, lws: Release | None) -> str:
-    """What a lost pod does to its group: rebuild it once it is complete, and nothing to a group of one pod."""
-    if serving.restart_policy is not None:
-        return serving.restart_policy
-    if size == 1:
-        return "None"
-    known = lws is None or FIELDS.has("RecreateGroupAfterStart", lws)
-    return "RecreateGroupAfterStart" if known else "RecreateGroupOnPodRestart"
-
-
 def plan_serving(
     serving: Serving,
     *,
     cluster: Cluster,
     library: Library | None = None,
     edition: int = 1,
+    search: bool = False,
 ) -> ServingPlan:
     """Derive everything for one serving on one cluster, and check it.
 
@@ -117,6 +99,7 @@ def plan_serving(
         cluster: Where.
         library: The models and hardware shapes that names may refer to; the shipped ones by default.
         edition: The edition of our defaults.
+        search: Whether to look at other shapes also where the inputs say one.
 
     Raises:
         InputError: A name refers to nothing. Everything else that is wrong stands in `findings`.
@@ -125,8 +108,12 @@ def plan_serving(
     table = defaults(edition)
     library = library or Library.shipped()
     found = resolve(serving, cluster=cluster, library=library, at=at)
-    split = shape.derive(serving, found.hardware)
-    return _Composer(serving, cluster, library, table, found, split, at).compose()
+    composer = _Composer(serving, cluster, library, table, found, at)
+    if search or serving.parallelism == "auto":
+        searched = composer.search()
+        serving = serving.model_copy(update={"parallelism": searched.stand_in})
+        composer = _Composer(serving, cluster, library, table, found, at, searched)
+    return composer.compose()
 
 
 class _Composer:
@@ -139,12 +126,13 @@ class _Composer:
         library: Library,
         table: Defaults,
         found: Resolved,
-        split: Shape,
         at: Path,
+        searched: Search | None = None,
     ) -> None:
         """Derive what the later sections share."""
         self.serving, self.cluster, self.table = serving, cluster, table
-        self.found, self.split, self.at = found, split, at
+        self.found, self.at, self.searched = found, at, searched
+        self.split = split = shape.derive(serving, found.hardware)
         self.choice = shape.choose(serving, split)
         self.form = self.choice.form
         self.policy: Policy = found.admission.policy(cluster)
@@ -172,6 +160,7 @@ class _Composer:
         )
         self.launch = found.engine.launch(self.ask)
         self.memory, self.ways = ways.derive(serving, self.ask, found.engine, library)
+        self.qualified = qualification.derive(serving, split, found.hardware, found.pool)
         self.pods = pods.derive(
             serving,
             shape=split,
@@ -190,6 +179,17 @@ class _Composer:
             grace=self.launch.grace,
             cold_start=self.startup.cold_start,
         )
+
+    def _measure(self, split: Shape) -> MemoryPlan:
+        """What a shape holds."""
+        ask = self.ask._replace(shape=split)
+        return ways.holds(self.serving, ask, self.found.engine, self.serving.fit)
+
+    def search(self) -> Search:
+        """Every shape that the serving could have. Only an open parallelism pays for it."""
+        from gangform.plan import choice
+
+        return choice.search(self.serving, self.ask, self.found, self._measure)
 
     def compose(self) -> ServingPlan:
         """The plan."""
@@ -228,6 +228,7 @@ class _Composer:
             serving=serving,
             model=self.found.model,
             choice=self.choice,
+            search=self.searched,
             workloads=workloads,
             weights=self.weights,
             ways=self.ways,
@@ -246,6 +247,7 @@ class _Composer:
                 spread_over_workloads=self.apart,
             ),
             monitoring=watch,
+            qualification=self.qualified,
             beside=tuple(named),
             prerequisites=tuple(
                 dict.fromkeys([*beside.prerequisites(serving, named), *platform, *needs])
@@ -284,7 +286,7 @@ class _Composer:
             surge_first=bool(self.rollout.max_surge) and not self.rollout.max_unavailable,
             leader=self.pods.counted,
             worker=self.pods.counted,
-            placement=placement_of(serving, self.found.pool, self.split.size),
+            placement=shape.placement_of(serving, self.found.pool, self.split.size),
             spread=serving.spread,
             exclusive=self.policy.exclusive,
             priority_class=serving.admission.priority_class,
@@ -311,7 +313,7 @@ class _Composer:
             identity=names,
             rollout=self.rollout,
             scaling=scale,
-            restart_policy=restart_policy(serving, self.split.size, self.lws),
+            restart_policy=fields.restart_policy(serving, self.split.size, self.lws),
             startup_policy=serving.startup_policy,
             demand=demand,
             stamp=self.found.admission.stamp(demand, self.cluster),
@@ -320,17 +322,12 @@ class _Composer:
 
     def _check(self, workloads: tuple[WorkloadPlan, ...]) -> Iterator[Finding]:
         serving, split, at = self.serving, self.split, self.at
-        if serving.clusters is not None and self.cluster.name not in serving.clusters:
-            yield Finding(
-                code=NOT_HERE,
-                at=InputPath((*at, "clusters")),
-                what=f"serving {serving.name} runs on {', '.join(serving.clusters) or 'no cluster'}, not on "
-                f"{self.cluster.name}",
-                fix=f"add {self.cluster.name} to `clusters`, or leave `clusters` out",
-            )
-        yield from shape.check(serving, split, self.found.hardware, at)
-        yield from self.found.engine.check(self.ask)
-        if serving.parallelism != "auto":
+        yield from elsewhere(serving, self.cluster, at)
+        if self.searched is not None:
+            yield from self.searched.check(serving, self.found.hardware, at)
+        if self.searched is None or self.searched.found:
+            yield from shape.check(serving, split, self.found.hardware, at)
+            yield from self.found.engine.check(self.ask)
             yield from fit.check(
                 self.memory,
                 fit=serving.fit,
@@ -340,6 +337,7 @@ class _Composer:
                 ways=self.ways,
             )
         yield from startup.check(serving, engine=self.found.engine, size=split.size, at=at)
+        yield from qualification.check(self.qualified, at)
         yield from identity.check(
             max((w.role.identity for w in workloads), key=lambda i: len(i.name)), at
         )

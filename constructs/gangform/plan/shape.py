@@ -7,11 +7,13 @@ LeaderWorkerSet would only add a controller to it (A, B and C agree).
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gangform.apis.core import GPU_CLIQUE, DeploymentForm
+from gangform.admission.admission import Placement
+from gangform.apis.core import GPU_CLIQUE, HOSTNAME, DeploymentForm
 from gangform.apis.forms import Form
 from gangform.apis.leaderworkerset import LeaderWorkerSetForm
 from gangform.engines.engine import Shape
 from gangform.findings import Finding, InputPath, Path, Severity, declare
+from gangform.inputs.cluster import Pool
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.serving import Parallelism, Serving
 from gangform.plan.figures import formula
@@ -50,7 +52,7 @@ class Choice(NamedTuple):
 
 
 def parallelism_of(serving: Serving) -> Parallelism:
-    """What was declared; 1 × 1 stands in for an unpinned `auto`, which `check` refuses."""
+    """What was declared; 1 × 1 stands in for `auto` until it is resolved (`choice`)."""
     return Parallelism() if serving.parallelism == "auto" else serving.parallelism
 
 
@@ -68,7 +70,11 @@ def size(world: int, per_pod: int) -> int:
 
 def derive(serving: Serving, hardware: HardwareShape) -> Shape:
     """The shape of one replica."""
-    split = parallelism_of(serving)
+    return lay(parallelism_of(serving), hardware)
+
+
+def lay(split: Parallelism, hardware: HardwareShape) -> Shape:
+    """How a parallelism lies on nodes."""
     world = split.tensor * split.pipeline * split.data * split.prefill_context
     per_pod = gpus_per_pod(world, hardware.gpu.count)
     return Shape(
@@ -98,17 +104,18 @@ def choose(serving: Serving, shape: Shape) -> Choice:
     return Choice(form=LeaderWorkerSetForm(), reason=reason)
 
 
+def placement_of(serving: Serving, pool: Pool, size: int) -> Placement | None:
+    """Where a group has to be together: as declared; else preferred at the finest level above the host."""
+    if serving.topology is not None:
+        return Placement(serving.topology.level, serving.topology.mode)
+    above = [level for level in pool.levels if level != HOSTNAME]
+    if size == 1 or not above:
+        return None
+    return Placement(above[-1], "preferred")
+
+
 def check(serving: Serving, shape: Shape, hardware: HardwareShape, at: Path) -> Iterator[Finding]:
     """What no engine could run on this hardware."""
-    if serving.parallelism == "auto":
-        yield Finding(
-            code=AUTO,
-            at=InputPath((*at, "parallelism")),
-            what="`auto` is not resolved",
-            fix="write the numbers, such as {tensor: 8, pipeline: 2}; "
-            "`gangform init` proposes some for a model and a hardware shape",
-        )
-        return
     node = hardware.gpu.count
     if shape.world % shape.gpus_per_pod:
         below = max(shape.world // node, 1) * node

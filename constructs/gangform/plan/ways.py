@@ -51,11 +51,24 @@ def derive(
 ) -> tuple[MemoryPlan, tuple[Way, ...]]:
     """The memory as declared, and the ways out where that does not fit, those with fewest GPUs first."""
     tries = _Tries(serving, ask, engine, library)
-    plan = tries.memory(ask, serving.fit)
+    plan = holds(serving, ask, engine, serving.fit)
     if plan.verdict != "does not fit" or serving.parallelism == "auto":
         return plan, ()
     found = (tries.weights(), tries.pipeline(), tries.hardware())
     return plan, tuple(sorted((one for one in found if one), key=lambda way: way.gpus))
+
+
+def holds(serving: Serving, ask: LaunchRequest, engine: Engine, fit: Fit) -> MemoryPlan:
+    """What the GPUs of a request hold, whatever its shape, model and hardware."""
+    return memory.derive(
+        model=ask.model,
+        hardware=ask.hardware,
+        shape=ask.shape,
+        terms=engine.memory(ask),
+        context=ask.context,
+        fit=fit,
+        heap=serving.engine.heap or Bytes(0),
+    )
 
 
 class _Tries:
@@ -66,18 +79,6 @@ class _Tries:
     ) -> None:
         """Keep what the plans have in common."""
         self.serving, self.ask, self.engine, self.library = serving, ask, engine, library
-
-    def memory(self, ask: LaunchRequest, fit: Fit) -> MemoryPlan:
-        """The memory of one of them."""
-        return memory.derive(
-            model=ask.model,
-            hardware=ask.hardware,
-            shape=ask.shape,
-            terms=self.engine.memory(ask),
-            context=ask.context,
-            fit=fit,
-            heap=self.serving.engine.heap or Bytes(0),
-        )
 
     def weights(self) -> Way | None:
         """The largest profile of the same architecture that is smaller than this one and fits."""
@@ -128,7 +129,7 @@ class _Tries:
         serving, node = serving or self.serving, hardware or self.ask.hardware
         split = shape.derive(serving, node)
         ask = self.ask._replace(model=model or self.ask.model, hardware=node, shape=split)
-        found = self.memory(ask, _UNMEASURED)
+        found = holds(self.serving, ask, self.engine, _UNMEASURED)
         if found.verdict not in ("fits", "tight"):
             return None
         refusals = (*shape.check(serving, split, node, ask.at), *self.engine.check(ask))

@@ -1,0 +1,375 @@
+"""Which shape a group should have where `parallelism: auto` leaves it open, and why every other one lost.
+
+Looked at are all shapes of one node, then of two, and so on, until some number of nodes holds the declared load. What
+the engine would refuse to start, what leaves an NVLink domain and what does not fit beyond the error of the arithmetic
+is out; the declared preference orders the rest. Ranks that meet in every layer (tensor ranks, and data ranks that share
+experts) stay inside a node, unless NVLink joins the nodes; experts may also meet over RDMA. Pipeline stages may meet
+over anything, and are for nodes: inside of one only where nothing else cuts the model. Nothing here is chosen again by
+`synth`: the numbers go into the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from gangform.engines.engine import LaunchRequest, Shape
+from gangform.findings import Finding, InputPath, Path, Severity, counted, declare
+from gangform.inputs.defaults import SEARCHED_NODES
+from gangform.inputs.hardware import HardwareShape
+from gangform.inputs.model import Attention, ModelProfile
+from gangform.inputs.parallelism import Parallelism, Preference
+from gangform.inputs.serving import Serving
+from gangform.plan import shape
+from gangform.plan.figures import formula
+from gangform.plan.memory import MemoryPlan
+from gangform.plan.resolve import Resolved
+
+NO_SHAPE = declare(
+    "no-shape-holds-the-load",
+    "No way to split the model over the hardware holds one request, or as many as were asked for",
+    Severity.BREAKS,
+    "design §4 Shape; engines §6.2",
+)
+NOT_SEARCHABLE = declare(
+    "shape-not-searchable",
+    "Figures that were measured under one parallelism say nothing about another",
+    Severity.BREAKS,
+    "inputs/model.py, Measured; engines §6.1",
+)
+
+Measure = Callable[[Shape], MemoryPlan]
+
+
+class Candidate(NamedTuple):
+    """One shape that was looked at."""
+
+    parallelism: Parallelism
+    shape: Shape
+    memory: MemoryPlan | None
+    """`None` where it was refused before."""
+    lost: str
+    """In which respect it lost, in words that are the same for all of a kind; empty for the chosen one."""
+    why: str
+    """The same with its figures."""
+
+
+class Search(NamedTuple):
+    """How `parallelism: auto` is resolved, or would be."""
+
+    declared: Parallelism | None
+    """What the inputs say; `None` for `auto`."""
+    preference: Preference
+    chosen: Candidate | None
+    """`None` where nothing holds the load."""
+    considered: tuple[Candidate, ...]
+    """Every shape, the chosen one first, then those that came nearest."""
+    unsearchable: str = ""
+    """Why nothing could be looked at."""
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a shape to go on with."""
+        return self.declared is not None or self.chosen is not None
+
+    @property
+    def stand_in(self) -> Parallelism:
+        """What the plan goes on with: the declared shape, else the chosen one, else the one that came nearest."""
+        if self.declared is not None:
+            return self.declared
+        return self.considered[0].parallelism if self.considered else Parallelism()
+
+    def check(self, serving: Serving, hardware: HardwareShape, at: Path) -> Iterator[Finding]:
+        """That it has to be written down; or why nothing can be. Nothing about what is declared."""
+        if self.declared is not None:
+            return
+        where = InputPath((*at, "parallelism"))
+        if self.unsearchable:
+            yield Finding(
+                code=NOT_SEARCHABLE,
+                at=where,
+                what=f"`auto` cannot be resolved: {self.unsearchable}",
+                fix="write that parallelism, or describe the model by `architecture` and `parameters`",
+            )
+        elif self.chosen is not None:
+            written = self.chosen.parallelism.written
+            yield Finding(
+                code=shape.AUTO,
+                at=where,
+                what=f"`auto` is not resolved; it would be {written}",
+                fix="`gangform plan --pin` writes the numbers into the file",
+                seen={"chosen": written},
+            )
+        else:
+            yield _nothing_holds(self, serving, hardware, where)
+
+
+class _Criterion(NamedTuple):
+    """One respect in which shapes that hold the load are compared; less is better."""
+
+    lost: str
+    """What the loser is."""
+    words: str
+    """How its value is said."""
+    measure: Callable[[Shape, MemoryPlan], Fraction | int]
+    value: Callable[[Shape, MemoryPlan], object] | None = None
+    """What is shown, where it is not what is compared."""
+
+    def said(self, split: Shape, memory: MemoryPlan) -> str:
+        """The value as people read it."""
+        return str((self.value or self.measure)(split, memory))
+
+
+_GPUS = _Criterion("takes more GPUs", "{} GPUs", lambda s, _: s.gpus)
+_NODES = _Criterion("takes more nodes", "{} nodes", lambda s, _: s.size)
+_STAGES = _Criterion("has more stages", "pipeline {}", lambda s, _: s.pipeline)
+_SEQUENCES = _Criterion(
+    "cuts sequences without need", "decodeContext {}", lambda s, _: s.decode_context
+)
+_DATA = _Criterion("has more data ranks", "data {}", lambda s, _: s.data)
+_REQUESTS = _Criterion(
+    "holds fewer requests",
+    "{} requests",
+    lambda _, memory: -Fraction(memory.requests),
+    lambda _, memory: memory.requests,
+)
+_EXPERTS = _Criterion(
+    "spreads experts without need",
+    "{}",
+    lambda s, _: int(s.expert_parallel),
+    lambda s, _: "whole experts" if s.expert_parallel else "a part of each",
+)
+_TENSOR = _Criterion(
+    "has fewer tensor ranks", "tensor {}", lambda s, _: -s.tensor, lambda s, _: s.tensor
+)
+
+_ORDERS: dict[Preference, tuple[_Criterion, ...]] = {
+    "fewestGpus": (_GPUS, _NODES, _STAGES, _SEQUENCES, _REQUESTS, _DATA, _EXPERTS, _TENSOR),
+    "fewestNodes": (_NODES, _STAGES, _SEQUENCES, _REQUESTS, _GPUS, _DATA, _EXPERTS, _TENSOR),
+    "tensorFirst": (_GPUS, _NODES, _STAGES, _DATA, _SEQUENCES, _REQUESTS, _EXPERTS, _TENSOR),
+}
+
+
+@formula(
+    "mla: tensor; gqa: tensor / kvHeads, at least 1",
+    source="engines §6.1: latents and surplus heads are held whole by every rank",
+)
+def copies(attention: Attention, tensor: int) -> int:
+    """How many tensor ranks hold the same part of the cache."""
+    if attention.kind == "mla":
+        return tensor
+    return max(1, tensor // (attention.kv_heads or tensor))
+
+
+def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measure) -> Search:
+    """Look at every shape that holds the load on as few nodes as possible.
+
+    Args:
+        serving: What is asked for.
+        ask: The same as the engine sees it, of any shape.
+        found: What its names refer to.
+        measure: What a shape holds.
+    """
+    declared = None if serving.parallelism == "auto" else serving.parallelism
+    model, hardware = found.model, found.hardware
+    unsearchable = _unsearchable(serving, model)
+    if unsearchable or model.architecture is None:
+        return Search(declared, serving.prefer, None, (), unsearchable)
+    attention, layers = model.architecture.attention, model.architecture.layers
+    experts = model.architecture.experts is not None
+    looked: list[Candidate] = []
+
+    def refusals(split: Parallelism, placed: Shape) -> Iterator[Finding]:
+        tried = serving.model_copy(update={"parallelism": split})
+        yield from shape.check(tried, placed, hardware, ask.at)
+        yield from found.engine.check(ask._replace(shape=placed))
+
+    # What is wrong with one GPU too, such as a context beyond the model, is no matter of shapes.
+    single = Parallelism()
+    always = {(one.code, one.at) for one in refusals(single, shape.lay(single, hardware))}
+
+    def look(split: Parallelism) -> Candidate:
+        placed = shape.lay(split, hardware)
+        for one in refusals(split, placed):
+            if one.breaks and (one.code, one.at) not in always:
+                return Candidate(split, placed, None, "is refused", one.what)
+        if apart := _apart(placed, serving, hardware):
+            return Candidate(split, placed, None, "leaves the fabric", apart)
+        memory = measure(placed)
+        return Candidate(split, placed, memory, *_verdict(memory, serving))
+
+    inventory = found.pool.nodes
+    most = SEARCHED_NODES if inventory is None else min(SEARCHED_NODES, max(inventory, 1))
+    for count in range(1, most + 1):
+        here: list[Candidate] = []
+        for split in _splits(hardware, count, layers, experts=experts):
+            plain = look(split)
+            here.append(plain)
+            if plain.lost and plain.memory is not None and plain.memory.tokens:
+                for part in _divisors(copies(attention, split.tensor))[1:]:
+                    cut = look(split.model_copy(update={"decode_context": part}))
+                    here.append(cut)
+                    if not cut.lost:
+                        break
+        here = _without_idle_stages(here)
+        looked += here
+        if any(not one.lost for one in here):
+            break
+    held = [one for one in looked if not one.lost] or [one for one in looked if one.lost == _TIGHT]
+    chosen, considered = _decided(_ORDERS[serving.prefer], held, looked)
+    return Search(declared, serving.prefer, chosen, considered)
+
+
+def _without_idle_stages(here: Sequence[Candidate]) -> list[Candidate]:
+    """Stages are for nodes. Inside of one they idle most of the time, and are for what nothing else can cut."""
+    fewest: dict[int, int] = {}
+    for one in here:
+        if one.memory is not None:
+            known = fewest.get(one.shape.gpus, one.shape.pipeline)
+            fewest[one.shape.gpus] = min(known, one.shape.pipeline)
+
+    def judged(one: Candidate) -> Candidate:
+        enough = max(one.shape.size, fewest.get(one.shape.gpus, 1))
+        if one.memory is None or one.shape.pipeline <= enough or one.lost not in ("", _TIGHT):
+            return one
+        return one._replace(
+            lost=_STAGES.lost, why=f"pipeline {one.shape.pipeline}, where {enough} will do"
+        )
+
+    return [judged(one) for one in here]
+
+
+def _unsearchable(serving: Serving, model: ModelProfile) -> str:
+    if serving.fit.available_kv is not None:
+        return "`fit.availableKv` was printed under one parallelism"
+    if model.measured is not None:
+        return f"the figures of {model.name} were measured under one parallelism"
+    if model.architecture is None or model.parameters is None:
+        return f"the profile of {model.name} says neither architecture nor parameters"
+    return ""
+
+
+def _divisors(number: int) -> list[int]:
+    return [part for part in range(1, number + 1) if not number % part]
+
+
+def _splits(
+    hardware: HardwareShape, nodes: int, layers: int, *, experts: bool
+) -> Iterator[Parallelism]:
+    """Every way to fill so many nodes, or a part of one."""
+    node, domain = hardware.gpu.count, hardware.nvlink_domain
+    for gpus in _divisors(node) if nodes == 1 else [nodes * node]:
+        for tensor in _divisors(gpus):
+            # A node is cut into equal parts, and an NVLink domain of several nodes taken by whole ones.
+            if tensor > domain or (node % tensor if tensor <= node else tensor % node):
+                continue
+            rest = gpus // tensor
+            for data in _divisors(rest) if experts else [1]:
+                if rest // data > layers:
+                    continue
+                for spread in (True,) if data > 1 else (False, True) if experts else (False,):
+                    yield Parallelism(
+                        tensor=tensor, pipeline=rest // data, data=data, expert_parallel=spread
+                    )
+
+
+def _apart(split: Shape, serving: Serving, hardware: HardwareShape) -> str:
+    """Why ranks that share experts may not lie where they would; empty where they may.
+
+    vLLM counts data ranks outermost, so those of a group of several nodes lie on all of them, whatever the stages.
+    """
+    if split.data == 1 or split.size == 1 or hardware.rdma is not None:
+        return ""
+    held = serving.topology is not None and serving.topology.mode == "required"
+    if split.gpus <= hardware.nvlink_domain and held:
+        return ""
+    return f"{split.expert_ranks} ranks share experts over {split.size} nodes, and {hardware.name} declares no `rdma`"
+
+
+_TIGHT = "fits tightly"
+
+
+def _verdict(memory: MemoryPlan, serving: Serving) -> tuple[str, str]:
+    if memory.verdict == "does not fit":
+        return "does not fit", f"short by {memory.short.human()}"
+    if memory.verdict != "fits":
+        return _TIGHT, f"within the error of {memory.band.human()}"
+    wanted = serving.concurrency or 1
+    if memory.requests < wanted:
+        return "holds too little", f"{memory.requests} of {counted(wanted, 'request')}"
+    return "", ""
+
+
+def _decided(
+    order: Sequence[_Criterion], held: Sequence[Candidate], looked: Sequence[Candidate]
+) -> tuple[Candidate | None, tuple[Candidate, ...]]:
+    """The best of those that hold the load; and all, with what each lacks beside it."""
+
+    def rank(one: Candidate) -> tuple[Fraction | int, ...]:
+        return tuple(each.measure(one.shape, one.memory) for each in order if one.memory)
+
+    if not held:
+        return None, tuple(sorted(looked, key=_distance))
+    kept = {id(one) for one in held}
+    best, *others = sorted(held, key=rank)
+    beaten = [_beaten(one, best, order) for one in others]
+    rest = sorted((one for one in looked if id(one) not in kept), key=_distance)
+    chosen = best._replace(lost="", why="")
+    return chosen, (chosen, *beaten, *rest)
+
+
+def _beaten(one: Candidate, best: Candidate, order: Iterable[_Criterion]) -> Candidate:
+    """The first respect in which it is behind."""
+    if one.memory is None or best.memory is None:
+        return one
+    pair = (one.shape, one.memory), (best.shape, best.memory)
+    for each in order:
+        mine, other = (each.measure(*side) for side in pair)
+        if mine != other:
+            said, instead = (each.said(*side) for side in pair)
+            return one._replace(
+                lost=each.lost, why=f"{each.words.format(said)} instead of {instead}"
+            )
+    return one
+
+
+_NEAR = (
+    _TIGHT,
+    "holds too little",
+    "does not fit",
+    _STAGES.lost,
+    "leaves the fabric",
+    "is refused",
+)
+
+
+def _distance(one: Candidate) -> tuple[int, int, Fraction, int, str]:
+    """How far a shape is from holding the load, the nearest first."""
+    lacks, requests = (one.memory.short, one.memory.requests) if one.memory else (0, 0)
+    stages = one.shape.pipeline if one.lost == _STAGES.lost else 0
+    near = _NEAR.index(one.lost)
+    return near, stages, -Fraction(requests), int(lacks), one.parallelism.written
+
+
+def _nothing_holds(
+    found: Search, serving: Serving, hardware: HardwareShape, where: InputPath
+) -> Finding:
+    largest = max(one.shape.size for one in found.considered)
+    near = found.considered[0]
+    wanted = counted(serving.concurrency or 1, "request")
+    fixes = []
+    if near.memory is not None and near.memory.longest:
+        if near.lost == "holds too little" and near.memory.requests >= 1:
+            fixes.append(f"ask for a `concurrency` of {int(near.memory.requests)}")
+        else:
+            fixes.append(f"ask for a context of at most {near.memory.longest}")
+    return Finding(
+        code=NO_SHAPE,
+        at=where,
+        what=f"none of {counted(len(found.considered), 'shape')} of up to {counted(largest, 'node')} of "
+        f"{hardware.name} holds {wanted} of {serving.context} tokens; nearest comes "
+        f"{near.parallelism.written}, which {near.lost}: {near.why}",
+        fix=", or ".join([*fixes, "use hardware with more memory, or smaller weights"]),
+        seen={"shapes": str(len(found.considered)), "nodes": str(largest)},
+    )
