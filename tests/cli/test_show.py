@@ -20,8 +20,49 @@ Run = Callable[..., Any]
 # ── plan ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_plan_shows_the_arithmetic_and_ends_with_prerequisites(run: Run) -> None:
+def test_the_plan_begins_with_a_row_of_verdicts_for_each_serving(run: Run) -> None:
     status, out, _ = run("plan")
+    assert status == 0
+    lines = [line.split() for line in out.splitlines() if line]
+    assert lines[0] == ["Verdicts"]
+    assert lines[2][:4] == ["r1", "prod", "fits", "LeaderWorkerSet"]
+    assert lines[3][:4] == ["small", "prod", "fits", "Deployment"]
+    assert lines[4] == ["Pools"]
+    assert lines[6][:4] == ["h100", "prod", "not", "checked:"]
+    assert len(lines) < 12
+    assert "gangform plan -o wide" in out
+
+
+@pytest.mark.parametrize("words", [["r1"], ["-o", "wide"], ["-o", "markdown"]])
+def test_verdicts_stand_before_the_arithmetic(run: Run, words: list[str]) -> None:
+    out = run("plan", *words).out
+    assert out.index("Verdicts") < out.index("not verified") < out.index("Prerequisites of prod")
+    assert "gangform plan -o wide" not in out
+
+
+def test_the_verdict_counts_what_is_wrong_with_a_serving(run: Run, folder: Path) -> None:
+    text = (folder / "gangform.yaml").read_text()
+    (folder / "gangform.yaml").write_text(text.replace("pipeline: 2", "pipeline: 1"))
+    rows = [" ".join(line.split()) for line in run("plan").out.splitlines()]
+    assert next(row for row in rows if row.startswith("r1 prod does not fit")).endswith("1 error")
+    assert next(row for row in rows if row.startswith("small prod fits")).endswith("none")
+
+
+def test_the_plan_of_a_serving_leaves_out_clusters_without_it(run: Run, folder: Path) -> None:
+    text = (folder / "gangform.yaml").read_text()
+    text = text.replace("cluster:\n  name: prod\n", "clusters:\n- name: prod\n")
+    text = text.replace(
+        "servings:",
+        '- {name: other, versions: {kubernetes: "1.36", lws: "0.10", kueue: "0.19"}, '
+        "foundation: all, pools: {h100: {hardware: h100-8x}}}\nservings:",
+    ).replace("name: r1", "name: r1\n    clusters: [prod]")
+    (folder / "gangform.yaml").write_text(text)
+    assert "Cluster other" not in run("plan", "r1").out
+    assert "Cluster other" in run("plan", "small").out
+
+
+def test_the_plan_shows_the_arithmetic_and_ends_with_prerequisites(run: Run) -> None:
+    status, out, _ = run("plan", "r1", "small")
     assert status == 0
     assert "form            LeaderWorkerSet: a replica spans 2 nodes of 8 GPUs" in out
     assert "2 groups x 2 pods x 8 GPUs = 32 GPUs" in out
@@ -38,7 +79,7 @@ def test_the_plan_shows_the_arithmetic_and_ends_with_prerequisites(run: Run) -> 
 def test_the_plan_says_which_figures_of_the_hardware_nobody_verified(
     run: Run, folder: Path
 ) -> None:
-    assert "cpu, memory, ephemeralStorage of hardware h100-8x" in run("plan").out
+    assert "cpu, memory, ephemeralStorage of hardware h100-8x" in run("plan", "r1").out
     data = json.loads(run("plan", "-o", "json").out)
     said = data["clusters"][0]["servings"][0]["hardware"]
     assert said == {"name": "h100-8x", "notVerified": ["cpu", "memory", "ephemeralStorage"]}
@@ -51,7 +92,7 @@ def test_the_plan_says_which_figures_of_the_hardware_nobody_verified(
     )
     text = (folder / "gangform.yaml").read_text()
     (folder / "gangform.yaml").write_text(text.replace("h100-8x", "mine"))
-    assert "not verified" not in run("plan").out
+    assert "not verified" not in run("plan", "r1").out
 
 
 def test_a_measured_cold_start_is_said_without_a_bandwidth(run: Run, folder: Path) -> None:
@@ -151,7 +192,8 @@ def test_every_key_for_machines_is_described(run: Run) -> None:
 
 def test_the_plan_for_a_pull_request(run: Run) -> None:
     out = run("plan", "-o", "markdown").out
-    assert out.startswith("## Cluster prod\n\n|  |  |\n| --- | --- |\n")
+    assert out.startswith("## Verdicts\n\n| serving | cluster | memory |")
+    assert "## Cluster prod\n\n|  |  |\n| --- | --- |\n" in out
     assert "### prod / r1\n" in out
     assert "## Prerequisites of prod\n\n| what | check | without |\n" in out
     tables = [line for line in out.splitlines() if line.startswith("|")]

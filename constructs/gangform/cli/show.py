@@ -44,13 +44,29 @@ def plan(arguments: Namespace) -> int:
         data = {**record(plans, wanted), "findings": as_data(found, spans)}
         say(structured(data, arguments.output))
     else:
-        blocks = [block for one in plans for block in _cluster(one, wanted, arguments.output)]
-        blocks += [_prerequisites(one, wanted) for one in plans]
+        blocks = list(_report(plans, wanted, arguments.output))
         say(as_markdown(blocks) if arguments.output == "markdown" else as_text(blocks))
         show(found, spans)
         if found:
             tell(summary(found))
     return 1 if any(finding.breaks for finding in found) else 0
+
+
+def _report(plans: Sequence[ClusterPlan], wanted: frozenset[str], form: str) -> Iterator[Block]:
+    """Verdicts first. The arithmetic and the prerequisites follow where one serving is meant, or all of it is."""
+    from gangform.cli.verdicts import verdicts
+
+    chosen = [(one, chosen_servings(one, wanted)) for one in plans]
+    chosen = [(one, servings) for one, servings in chosen if servings or not wanted]
+    meant = sum(len(servings) for _, servings in chosen)
+    details = bool(wanted) or meant == 1 or form in ("wide", "markdown")
+    needs = sum(len(prerequisites(one, wanted)) for one, _ in chosen)
+    yield from verdicts(chosen, needs, details=details)
+    if details:
+        for one, _ in chosen:
+            yield from _cluster(one, wanted, form)
+        for one, _ in chosen:
+            yield _prerequisites(one, wanted)
 
 
 def chosen_servings(plan: ClusterPlan, wanted: frozenset[str]) -> tuple[ServingPlan, ...]:
