@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
@@ -168,26 +169,62 @@ def test_the_plan_for_machines(run: Run) -> None:
     assert yaml.safe_load(run("plan", "-o", "yaml").out) == data
 
 
-def test_every_key_for_machines_is_described(run: Run) -> None:
-    from gangform.cli import record
+def _closed(node: Any) -> Any:
+    """A schema that allows no key but those it describes."""
+    if isinstance(node, list):
+        return [_closed(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    shut = {"additionalProperties": False} if "required" in node else {}
+    return {key: _closed(each) for key, each in node.items()} | shut
 
-    def keys(node: Any) -> set[str]:
-        if isinstance(node, list):
-            return {key for each in node for key in keys(each)}
-        if not isinstance(node, dict):
-            return set()
-        return {key for key in node if key.isalnum()} | {
-            key
-            for name, each in node.items()
-            if name not in ("quota", "requests", "findings", "versions")
-            for key in keys(each)
-        }
 
-    assert record.__doc__ is not None
-    missing = [
-        key for key in keys(json.loads(run("plan", "-o", "json").out)) if key not in record.__doc__
+def _used(schema: Any, data: Any) -> set[str]:
+    """Keys of a schema that some data has, each with its path."""
+    found: set[str] = set()
+    for key, inside in schema.get("properties", {}).items():
+        if key in data:
+            found |= {key, *(f"{key}.{below}" for below in _used(inside, data[key]))}
+    for each in data if isinstance(data, list) else ():
+        found |= _used(schema["items"], each)
+    return found
+
+
+def _described(schema: Any) -> set[str]:
+    found: set[str] = set()
+    for key, inside in schema.get("properties", {}).items():
+        found |= {key, *(f"{key}.{below}" for below in _described(inside))}
+    return found | (_described(schema["items"]) if "items" in schema else set())
+
+
+def test_the_schema_of_the_plan_has_every_key_and_no_other(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = json.loads(run("schema", "plan").out)
+    here = json.loads(run("plan", "-o", "json").out)
+    monkeypatch.chdir(Path(__file__).parents[2])
+    shipped = json.loads(run("plan", "-o", "json").out)
+    broken = json.loads(json.dumps(here))
+    broken["findings"] = [
+        {"code": "a", "severity": "error", "what": "b", "fix": "c", "file": "d", "line": 1}
+        | {"column": 2, "path": "e", "object": "f", "seen": {"g": "h"}}
     ]
-    assert missing == []
+    for data in (here, shipped, broken):
+        jsonschema.validate(data, schema)
+        jsonschema.validate(data, _closed(schema))
+    used = _used(schema, shipped) | _used(schema, broken)
+    assert _described(schema) == used
+
+
+def test_the_schema_of_the_plan_refuses_another_type(run: Run) -> None:
+    schema = json.loads(run("schema", "plan").out)
+    data = json.loads(run("plan", "-o", "json").out)
+    data["clusters"][0]["servings"][0]["memory"]["tokens"] = "many"
+    with pytest.raises(jsonschema.ValidationError, match="'many' is not of type 'integer'"):
+        jsonschema.validate(data, schema)
+    del data["clusters"][0]["servings"][0]["memory"]["tokens"]
+    with pytest.raises(jsonschema.ValidationError, match="'tokens' is a required property"):
+        jsonschema.validate(data, schema)
 
 
 def test_the_plan_for_a_pull_request(run: Run) -> None:

@@ -148,9 +148,9 @@ def _plan(commands: Any) -> None:
         "plan",
         "gangform.cli.show:plan",
         help="show what every serving takes, and what has to be there first",
-        description="Show how every serving runs, with the arithmetic: form, shape, memory, cold start, rollout, "
-        "drains, quota and placement. Ends with what has to be there before it works. Also a fleet with errors has a "
-        "plan.",
+        description="Show how every serving runs, verdicts first. Of one serving, or with `-o wide` of all, the "
+        "arithmetic follows: form, shape, memory, cold start, rollout, drains, quota and placement, and what has to be "
+        "there before it works. Also a fleet with errors has a plan. `gangform schema plan` describes `-o json`.",
         examples="  gangform plan\n  gangform plan deepseek-r1 -o wide\n  gangform plan -o markdown >> comment.md",
     )
     fleet_options(plan)
@@ -262,10 +262,11 @@ def _schema(commands: Any) -> None:
         commands,
         "schema",
         "gangform.cli.fleet:schema",
-        help="print the JSON Schema of a file, for editors",
-        examples="  gangform schema > gangform.schema.json\n  gangform schema model -o yaml",
+        help="print the JSON Schema of a file, for editors, or of `plan -o json`",
+        examples="  gangform schema > gangform.schema.json\n  gangform schema model -o yaml\n"
+        "  gangform schema plan",
     )
-    kinds = ("fleet", "serving", "cluster", "model", "hardware", "given")
+    kinds = ("fleet", "serving", "cluster", "model", "hardware", "given", "plan")
     schema.add_argument("kind", nargs="?", choices=kinds, default="fleet", metavar="KIND")
     output_option(schema, formats=("json", "yaml"), default="json")
 
