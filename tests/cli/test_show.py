@@ -11,8 +11,9 @@ import jsonschema
 import pytest
 import yaml
 
-from gangform.cli.explain import every_code, parse_path
+from gangform.cli.explain import every_code
 from gangform.cli.findings import as_data, render
+from gangform.cli.traced import parse_path
 from gangform.findings import DocumentPath, Finding, show_path
 
 Run = Callable[..., Any]

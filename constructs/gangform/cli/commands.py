@@ -232,15 +232,18 @@ def _explain(commands: Any) -> None:
         commands,
         "explain",
         "gangform.cli.explain:explain",
-        help="explain a code, an input field, or a value in the output",
+        help="explain a code, an input field, or a line of the output",
+        description="Explain a code or an input field; or trace a line of the output to the field of the plan, the "
+        "formulas with their values, the inputs with file and line, the defaults, and what a change of it costs.",
         examples="  gangform explain                                     all codes\n"
+        "  gangform explain dist/prod/deepseek-r1.k8s.yaml:57   where that line comes from\n"
         "  gangform explain model-does-not-fit\n"
         "  gangform explain servings.parallelism.tensor\n"
         "  gangform explain LeaderWorkerSet/deepseek-r1 spec.replicas",
     )
     file_option(explain)
     output_option(explain)
-    explain.add_argument("target", nargs="?", metavar="CODE|FIELD|KIND/NAME")
+    explain.add_argument("target", nargs="?", metavar="CODE|FIELD|FILE:LINE|KIND/NAME")
     explain.add_argument("path", nargs="?", metavar="PATH", help="a field of that object")
 
 
