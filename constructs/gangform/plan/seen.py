@@ -50,7 +50,7 @@ def _groups(serving: str, workload: WorkloadPlan, pods: Sequence[Manifest]) -> l
             Held(serving, workload.name, index, (text(one, "spec", "nodeName"),))
             for index, one in enumerate(order)
         ]
-    key = next(iter(set(selectors.group(0)) - set(selectors.pods)))
+    key = next(key for key in selectors.group(0) if key not in selectors.pods)
     groups: dict[int, list[Manifest]] = {}
     for one in members:
         index = texts(mapping(one, "metadata", "labels")).get(key, "")
