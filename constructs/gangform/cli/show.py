@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gangform.cli.findings import as_data, refused, show, summary
 from gangform.cli.selection import select
 from gangform.cli.table import Block, Cells, as_markdown, as_text, structured
-from gangform.cli.terminal import say, tell
+from gangform.cli.terminal import UsageError, say, tell
 from gangform.findings import InputError, Prerequisite, counted
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 def plan(arguments: Namespace) -> int:
     """Show the plan. Errors do not hide it: they are said beside it, and are the exit code."""
+    if arguments.servings[:1] == ["drain"]:
+        from gangform.cli.drain import drain
+
+        return drain(arguments, arguments.servings[1:])
+    if arguments.pods is not None:
+        raise UsageError("--pods: only with `gangform plan drain`")
     spans = None
     try:
         from gangform.synth import plan_fleet
