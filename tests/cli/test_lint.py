@@ -51,7 +51,7 @@ def file(folder: Path) -> str:
 
 def stdin(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     buffer = io.BytesIO(text.encode())
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=buffer))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=buffer, isatty=lambda: False))
 
 
 def test_findings_are_the_result_and_the_summary_is_not(run: Run, file: str) -> None:
@@ -242,6 +242,13 @@ def test_a_closed_standard_input_is_missed_only_where_it_is_read(
     assert run("lint", file)[0] == 1
     status, _, err = run("lint", "-")
     assert status == 2 and "standard input is closed" in err
+
+
+def test_a_terminal_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    status, _, err = run("lint", "-")
+    assert status == 2
+    assert "pipe something in: `helm template chart | gangform lint -`" in err
 
 
 def test_facts_that_are_not_there_are_asked_for_wrongly(run: Run, file: str) -> None:

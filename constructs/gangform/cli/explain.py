@@ -6,16 +6,16 @@ import re
 from argparse import Namespace
 from typing import Any
 
+from gangform.cli.codes import every_code, row, shown, told
 from gangform.cli.findings import refused
 from gangform.cli.selection import select
 from gangform.cli.table import Block, as_markdown, as_text, structured
 from gangform.cli.terminal import UsageError, say
-from gangform.findings import CODES, Code, InputError
+from gangform.findings import InputError
 
-_NOT_IMPORTED = ("gangform.__main__", "gangform.chart", "gangform.cli")
-"""Modules that declare no code and cost much, or run something."""
 _PLACE = re.compile(r"(.+\.ya?ml):([1-9][0-9]*)")
 """A line of a file, as compilers and editors write it."""
+_FILE = re.compile(r"\.ya?ml(:[0-9]+)*$")
 
 
 def explain(arguments: Namespace) -> int:
@@ -30,40 +30,18 @@ def explain(arguments: Namespace) -> int:
                 columns=("code", "severity", "meaning", "source"),
                 rows=[(one.id, one.severity.word, one.title, one.source) for one in codes],
             ),
-            [_code(one) for one in codes],
+            [row(one) for one in codes],
         )
         return 0
     place = _PLACE.fullmatch(target)
     if place is not None or "/" in target or arguments.path is not None:
         return _value(arguments, target, place)
     known = {code.id: code for code in every_code()}
-    if target in known:
-        data = _code(known[target])
-        _report(arguments.output, Block(title=target, rows=_rows(data, "code")), data)
+    if code := known.get(target):
+        lines = Block(title=target, rows=list(shown(code).items()))
+        _report(arguments.output, lines, told(code))
         return 0
     return _field(arguments, target, list(known))
-
-
-def every_code() -> list[Code]:
-    """All codes that any module declares, by id."""
-    from importlib import import_module
-    from pkgutil import walk_packages
-
-    import gangform
-
-    for module in walk_packages(gangform.__path__, "gangform."):
-        if not module.name.startswith(_NOT_IMPORTED):
-            import_module(module.name)
-    return sorted(CODES.values(), key=lambda code: code.id)
-
-
-def _code(code: Code) -> dict[str, Any]:
-    return {
-        "code": code.id,
-        "severity": code.severity.word,
-        "meaning": code.title,
-        "source": code.source,
-    }
 
 
 # ── a field of the input ─────────────────────────────────────────────────────────────────────────

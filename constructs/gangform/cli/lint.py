@@ -54,6 +54,10 @@ def lint(arguments: Namespace) -> int:
 def _stdin() -> bytes:
     if sys.stdin is None:
         raise UsageError("the standard input is closed, and `-` reads it")
+    if sys.stdin.isatty():
+        raise UsageError(
+            "`-` reads standard input; pipe something in: `helm template chart | gangform lint -`"
+        )
     return sys.stdin.buffer.read()
 
 
