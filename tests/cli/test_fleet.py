@@ -192,7 +192,8 @@ def test_completions_know_the_commands(run: Run, shell: str) -> None:
 def test_a_completion_shows_a_line_of_each_command(run: Run) -> None:
     _, out, _ = run("completion", "zsh")
     assert (
-        "plan:'Show how every serving runs, with the arithmetic: form, shape, memory, cold'" in out
+        "plan:'Show how every serving runs, verdicts first. Of one serving, or with `-o wide`'"
+        in out
     )
     assert "drains" not in out
 

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
 from gangform.cli.codes import every_code, spelled, told
-from gangform.cli.explain import parse_path
 from gangform.cli.findings import as_data, render
+from gangform.cli.traced import parse_path
 from gangform.findings import DocumentPath, Finding, show_path
 
 Run = Callable[..., Any]
@@ -21,8 +22,49 @@ Run = Callable[..., Any]
 # ── plan ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_plan_shows_the_arithmetic_and_ends_with_prerequisites(run: Run) -> None:
+def test_the_plan_begins_with_a_row_of_verdicts_for_each_serving(run: Run) -> None:
     status, out, _ = run("plan")
+    assert status == 0
+    lines = [line.split() for line in out.splitlines() if line]
+    assert lines[0] == ["Verdicts"]
+    assert lines[2][:4] == ["r1", "prod", "fits", "LeaderWorkerSet"]
+    assert lines[3][:4] == ["small", "prod", "fits", "Deployment"]
+    assert lines[4] == ["Pools"]
+    assert lines[6][:4] == ["h100", "prod", "not", "checked:"]
+    assert len(lines) < 12
+    assert "gangform plan -o wide" in out
+
+
+@pytest.mark.parametrize("words", [["r1"], ["-o", "wide"], ["-o", "markdown"]])
+def test_verdicts_stand_before_the_arithmetic(run: Run, words: list[str]) -> None:
+    out = run("plan", *words).out
+    assert out.index("Verdicts") < out.index("not verified") < out.index("Prerequisites of prod")
+    assert "gangform plan -o wide" not in out
+
+
+def test_the_verdict_counts_what_is_wrong_with_a_serving(run: Run, folder: Path) -> None:
+    text = (folder / "gangform.yaml").read_text()
+    (folder / "gangform.yaml").write_text(text.replace("pipeline: 2", "pipeline: 1"))
+    rows = [" ".join(line.split()) for line in run("plan").out.splitlines()]
+    assert next(row for row in rows if row.startswith("r1 prod does not fit")).endswith("1 error")
+    assert next(row for row in rows if row.startswith("small prod fits")).endswith("none")
+
+
+def test_the_plan_of_a_serving_leaves_out_clusters_without_it(run: Run, folder: Path) -> None:
+    text = (folder / "gangform.yaml").read_text()
+    text = text.replace("cluster:\n  name: prod\n", "clusters:\n- name: prod\n")
+    text = text.replace(
+        "servings:",
+        '- {name: other, versions: {kubernetes: "1.36", lws: "0.10", kueue: "0.19"}, '
+        "foundation: all, pools: {h100: {hardware: h100-8x}}}\nservings:",
+    ).replace("name: r1", "name: r1\n    clusters: [prod]")
+    (folder / "gangform.yaml").write_text(text)
+    assert "Cluster other" not in run("plan", "r1").out
+    assert "Cluster other" in run("plan", "small").out
+
+
+def test_the_plan_shows_the_arithmetic_and_ends_with_prerequisites(run: Run) -> None:
+    status, out, _ = run("plan", "r1", "small")
     assert status == 0
     assert "form            LeaderWorkerSet: a replica spans 2 nodes of 8 GPUs" in out
     assert "2 groups x 2 pods x 8 GPUs = 32 GPUs" in out
@@ -39,7 +81,7 @@ def test_the_plan_shows_the_arithmetic_and_ends_with_prerequisites(run: Run) -> 
 def test_the_plan_says_which_figures_of_the_hardware_nobody_verified(
     run: Run, folder: Path
 ) -> None:
-    assert "cpu, memory, ephemeralStorage of hardware h100-8x" in run("plan").out
+    assert "cpu, memory, ephemeralStorage of hardware h100-8x" in run("plan", "r1").out
     data = json.loads(run("plan", "-o", "json").out)
     said = data["clusters"][0]["servings"][0]["hardware"]
     assert said == {"name": "h100-8x", "notVerified": ["cpu", "memory", "ephemeralStorage"]}
@@ -52,7 +94,7 @@ def test_the_plan_says_which_figures_of_the_hardware_nobody_verified(
     )
     text = (folder / "gangform.yaml").read_text()
     (folder / "gangform.yaml").write_text(text.replace("h100-8x", "mine"))
-    assert "not verified" not in run("plan").out
+    assert "not verified" not in run("plan", "r1").out
 
 
 def test_a_measured_cold_start_is_said_without_a_bandwidth(run: Run, folder: Path) -> None:
@@ -128,31 +170,82 @@ def test_the_plan_for_machines(run: Run) -> None:
     assert yaml.safe_load(run("plan", "-o", "yaml").out) == data
 
 
-def test_every_key_for_machines_is_described(run: Run) -> None:
-    from gangform.cli import record
+def _closed(node: Any) -> Any:
+    """A schema that allows no key but those it describes."""
+    if isinstance(node, list):
+        return [_closed(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    shut = {"additionalProperties": False} if "required" in node else {}
+    return {key: _closed(each) for key, each in node.items()} | shut
 
-    def keys(node: Any) -> set[str]:
-        if isinstance(node, list):
-            return {key for each in node for key in keys(each)}
-        if not isinstance(node, dict):
-            return set()
-        return {key for key in node if key.isalnum()} | {
-            key
-            for name, each in node.items()
-            if name not in ("quota", "requests", "findings", "versions")
-            for key in keys(each)
-        }
 
-    assert record.__doc__ is not None
-    missing = [
-        key for key in keys(json.loads(run("plan", "-o", "json").out)) if key not in record.__doc__
+def _used(schema: Any, data: Any) -> set[str]:
+    """Keys of a schema that some data has, each with its path."""
+    found: set[str] = set()
+    for key, inside in schema.get("properties", {}).items():
+        if key in data:
+            found |= {key, *(f"{key}.{below}" for below in _used(inside, data[key]))}
+    for each in data if isinstance(data, list) else ():
+        found |= _used(schema["items"], each)
+    return found
+
+
+def _described(schema: Any) -> set[str]:
+    found: set[str] = set()
+    for key, inside in schema.get("properties", {}).items():
+        found |= {key, *(f"{key}.{below}" for below in _described(inside))}
+    return found | (_described(schema["items"]) if "items" in schema else set())
+
+
+def test_the_schema_of_the_plan_has_every_key_and_no_other(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = json.loads(run("schema", "plan").out)
+    here = json.loads(run("plan", "-o", "json").out)
+    fleet = folder / "gangform.yaml"
+    text = fleet.read_text()
+    measured = 'qualified: {date: "2026-11-02", engine: "0.31.0", tokensPerSecond: 5400}'
+    parallelism = "    parallelism: {tensor: 8, pipeline: 2}\n"
+    others = []
+    for written in (
+        f"    parallelism: auto\n    {measured}\n",
+        parallelism.replace("pipeline: 2", "pipeline: 1"),
+        "    parallelism: auto\n    fit: {availableKv: \"8Gi\"}\n",
+    ):
+        fleet.write_text(text.replace(parallelism, written))
+        others.append(json.loads(run("plan", "-o", "json").out))
+    monkeypatch.chdir(Path(__file__).parents[2])
+    shipped = json.loads(run("plan", "-o", "json").out)
+    broken = json.loads(json.dumps(here))
+    broken["findings"] = [
+        {"code": "a", "severity": "error", "what": "b", "fix": "c", "file": "d", "line": 1}
+        | {"column": 2, "path": "e", "object": "f", "seen": {"g": "h"}}
     ]
-    assert missing == []
+    used: set[str] = set()
+    for data in (here, shipped, broken, *others):
+        jsonschema.validate(data, schema)
+        jsonschema.validate(data, _closed(schema))
+        used |= _used(schema, data)
+    assert _described(schema) == used
+
+
+def test_the_schema_of_the_plan_refuses_another_type(run: Run) -> None:
+    schema = json.loads(run("schema", "plan").out)
+    data = json.loads(run("plan", "-o", "json").out)
+    data["clusters"][0]["servings"][0]["memory"]["tokens"] = "many"
+    with pytest.raises(jsonschema.ValidationError, match="'many' is not of type 'integer'"):
+        jsonschema.validate(data, schema)
+    del data["clusters"][0]["servings"][0]["memory"]["tokens"]
+    del data["clusters"][0]["servings"][0]["memory"]["requests"]
+    with pytest.raises(jsonschema.ValidationError, match="'requests' is a required property"):
+        jsonschema.validate(data, schema)
 
 
 def test_the_plan_for_a_pull_request(run: Run) -> None:
     out = run("plan", "-o", "markdown").out
-    assert out.startswith("## Cluster prod\n\n|  |  |\n| --- | --- |\n")
+    assert out.startswith("## Verdicts\n\n| serving | cluster | memory |")
+    assert "## Cluster prod\n\n|  |  |\n| --- | --- |\n" in out
     assert "### prod / r1\n" in out
     assert "## Prerequisites of prod\n\n| what | check | without |\n" in out
     tables = [line for line in out.splitlines() if line.startswith("|")]

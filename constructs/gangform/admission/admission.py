@@ -87,6 +87,8 @@ class Demand(NamedTuple):
     worst_cold_start: Seconds
     bandwidth_declared: bool
     """Whether the cold start rests on a declared or measured bandwidth."""
+    surge: int = 0
+    """How many of `extra` a rollout makes; the others are only kept free."""
     runs_groups: bool = True
     """Whether the workload is a set of groups; otherwise each replica is one pod of an ordinary kind."""
     surge_first: bool = False

@@ -153,11 +153,14 @@ def _plan(commands: Any) -> None:
         "plan",
         "gangform.cli.show:plan",
         help="show what every serving takes, and what has to be there first",
-        description="Show how every serving runs, with the arithmetic: form, shape, memory, cold start, rollout, "
-        "drains, quota and placement. Ends with what has to be there before it works. A fleet with errors has a plan "
-        "too.",
+        description="Show how every serving runs, verdicts first. Of one serving, or with `-o wide` of all, the "
+        "arithmetic follows: form, shape, memory, cold start, rollout, drains, quota and placement, and what has to be "
+        "there before it works. A fleet with errors has a plan too. `gangform schema plan` describes `-o json`.",
         examples="  gangform plan\n  gangform plan deepseek-r1 -o wide\n  gangform plan --pin\n"
-        "  gangform plan -o markdown >> comment.md",
+        "  gangform plan -o markdown >> comment.md\n"
+        "  gangform plan drain                  what every node and rack takes down\n"
+        "  gangform plan drain h100/rack-1/0    what one does\n"
+        "  kubectl get pods -A -o json | gangform plan drain gpu-7 gpu-8 --pods -",
     )
     fleet_options(plan)
     output_option(plan)
@@ -170,6 +173,12 @@ def _plan(commands: Any) -> None:
         "--pin",
         action="store_true",
         help="write the numbers that `parallelism: auto` is resolved to into the file first",
+    )
+    plan.add_argument(
+        "--pods",
+        metavar="FILE",
+        help="with drain: where groups lie, from `kubectl get pods -A -o json`; - for stdin "
+        "(default: as the plan assumes)",
     )
 
 

@@ -271,7 +271,12 @@ def _report(form: str, blocks: list[Block], data: Any) -> None:
 
 
 def schema(arguments: Namespace) -> int:
-    """Print the JSON Schema of a kind of file."""
+    """Print the JSON Schema of a kind of file, or of what `plan` prints."""
+    if arguments.kind == "plan":
+        from gangform.cli.record_schema import plan_schema
+
+        say(structured(plan_schema(), arguments.output))
+        return 0
     from gangform.inputs.reference import json_schema
 
     say(structured(json_schema(arguments.kind), arguments.output))

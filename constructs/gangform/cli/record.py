@@ -1,44 +1,7 @@
 """The plan for machines: what `gangform plan -o json` and `-o yaml` print. Keys are added, never renamed or dropped.
 
-    version: 1
-    clusters:
-      - name, defaults (edition), foundation
-        versions: {kubernetes, lws, kueue, volcano}        those declared
-        servings:
-          - name, namespace, model, pool
-            form: {kind, reason}
-            workloads: [{name, stage}]
-            shape: {tensor, pipeline, data, prefillContext, decodeContext, expertParallel,
-                    gpusPerPod, podsPerGroup, gpusPerGroup}
-            search: {preference, chosen: {as shape}, unsearchable,
-                     considered: [{as shape, gpusPerGroup, podsPerGroup, verdict, requests, shortBytes, lost, why}]}
-                                                           where parallelism is `auto`
-            groups: {lowest, highest, spare}
-            hardware: {name, notVerified: [field]}
-            memory: {verdict, measured, source, visibleBytes, utilization, shareBytes, heapBytes, overheadBytes,
-                     overheadParts: [{name, bytes, source}], bandBytes, shortBytes, context,
-                     tokens                                where a request has no fixed part
-                     requests, requestsAtMost, longestContext,
-                     stages: [{layers, weightsBytes, overheadBytes, cacheBytesPerToken, cacheFixedBytes,
-                               cachePagedBytes, availableBytes, tokens}]
-                     waysOut: [{kind, change, gpus, verdict, weightsBytes, availableBytes, requests}]}
-            startup: {basis, readBytes, readFrom, downloadSeconds, bandwidthBytesPerSecond, loadSeconds, warmUpSeconds,
-                      warmUpMeasured, coldStartSeconds, restartSeconds, worstSeconds, budgetSeconds}
-            qualified: {date, holds, differences: [{what, measured, declared}], notCompared: [what], tokensPerSecond,
-                        highestTokensPerSecond}            where something was measured
-            rollout: {maxSurge, maxUnavailable, partition, peakGroups, peakGpus, floorGroups, durationSeconds, reason}
-            disruption: {drain, unstopped, budgets: [{name, minAvailable or maxUnavailable}]}
-            admission: {backend, queue, placement: {level, mode}}
-            autoscaling: {lowest, highest, metric, target}  where there is one
-            requests: {resource: quantity}                 of one pod
-            remarks: [text]
-        quota: {pool: {resource: quantity}}
-        pools: [{pool, nodes, needed, peak, packings: [{workload, level, wanted, extra, placed, mostInOne}]}]
-        prerequisites: [{what, check, without}]
-    findings: as `gangform validate -o json` has them
-
-Whole numbers are numbers; `utilization` and `requests` are decimal texts. What does not apply is left out. Rollout
-figures are those of one workload.
+`record_schema.PLAN` describes every key, and `gangform schema plan` prints it. Whole numbers are numbers;
+`utilization` and `requests` are decimal texts. What does not apply is left out.
 """
 
 from __future__ import annotations

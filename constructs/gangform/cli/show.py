@@ -15,7 +15,7 @@ from gangform.cli import cold_start, shapes
 from gangform.cli.findings import as_data, refused, show, summary
 from gangform.cli.selection import select
 from gangform.cli.table import Block, Cells, as_markdown, as_text, structured
-from gangform.cli.terminal import say, tell
+from gangform.cli.terminal import UsageError, say, tell
 from gangform.findings import InputError, Prerequisite, counted
 
 if TYPE_CHECKING:
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 def plan(arguments: Namespace) -> int:
     """Show the plan. Errors do not hide it: they are said beside it, and are the exit code."""
+    if arguments.servings[:1] == ["drain"]:
+        from gangform.cli.drain import drain
+
+        return drain(arguments, arguments.servings[1:])
+    if arguments.pods is not None:
+        raise UsageError("--pods: only with `gangform plan drain`")
     spans = None
     try:
         from gangform.synth import plan_fleet
@@ -51,13 +57,29 @@ def plan(arguments: Namespace) -> int:
         data = {**record(plans, wanted), "findings": as_data(found, spans)}
         say(structured(data, arguments.output))
     else:
-        blocks = [block for one in plans for block in _cluster(one, wanted, arguments.output)]
-        blocks += [_prerequisites(one, wanted) for one in plans]
+        blocks = list(_report(plans, wanted, arguments.output))
         say(as_markdown(blocks) if arguments.output == "markdown" else as_text(blocks))
         show(found, spans)
         if found:
             tell(summary(found))
     return 1 if any(finding.breaks for finding in found) else 0
+
+
+def _report(plans: Sequence[ClusterPlan], wanted: frozenset[str], form: str) -> Iterator[Block]:
+    """Verdicts first. The arithmetic and the prerequisites follow where one serving is meant, or all of it is."""
+    from gangform.cli.verdicts import verdicts
+
+    chosen = [(one, chosen_servings(one, wanted)) for one in plans]
+    chosen = [(one, servings) for one, servings in chosen if servings or not wanted]
+    meant = sum(len(servings) for _, servings in chosen)
+    details = bool(wanted) or meant == 1 or form in ("wide", "markdown")
+    needs = sum(len(prerequisites(one, wanted)) for one, _ in chosen)
+    yield from verdicts(chosen, needs, details=details)
+    if details:
+        for one, _ in chosen:
+            yield from _cluster(one, wanted, form)
+        for one, _ in chosen:
+            yield _prerequisites(one, wanted)
 
 
 def chosen_servings(plan: ClusterPlan, wanted: frozenset[str]) -> tuple[ServingPlan, ...]:

@@ -61,8 +61,11 @@ def explain(commands: Any) -> None:
         commands,
         "explain",
         "gangform.cli.explain:explain",
-        help="explain a code, an input field, or a value in the output",
+        help="explain a code, an input field, or a line of the output",
+        description="Explain a code or an input field; or trace a line of the output to the field of the plan, the "
+        "formulas with their values, the inputs with file and line, the defaults, and what a change of it costs.",
         examples="  gangform explain                                     all codes\n"
+        "  gangform explain dist/prod/deepseek-r1.k8s.yaml:57   where that line comes from\n"
         "  gangform explain model-does-not-fit\n"
         "  gangform explain servings.parallelism.tensor\n"
         "  gangform explain LeaderWorkerSet/deepseek-r1 spec.replicas",
@@ -72,8 +75,8 @@ def explain(commands: Any) -> None:
     explain.add_argument(
         "target",
         nargs="?",
-        metavar="CODE|FIELD|KIND/NAME",
-        help="a code, a field of the inputs, or an object of the output (default: a list of all codes)",
+        metavar="CODE|FIELD|FILE:LINE|KIND/NAME",
+        help="a code, a field of the inputs, a line of the output, or an object of it (default: a list of all codes)",
     )
     explain.add_argument(
         "path", nargs="?", metavar="PATH", help="a field of that object (default: all of it)"
@@ -130,10 +133,11 @@ def schema(commands: Any) -> None:
         commands,
         "schema",
         "gangform.cli.fleet:schema",
-        help="print the JSON Schema of a file, for editors",
-        examples="  gangform schema > gangform.schema.json\n  gangform schema model -o yaml",
+        help="print the JSON Schema of a file, for editors, or of `plan -o json`",
+        examples="  gangform schema > gangform.schema.json\n  gangform schema model -o yaml\n"
+        "  gangform schema plan",
     )
-    kinds = ("fleet", "serving", "cluster", "model", "hardware", "given")
+    kinds = ("fleet", "serving", "cluster", "model", "hardware", "given", "plan")
     schema.add_argument(
         "kind",
         nargs="?",

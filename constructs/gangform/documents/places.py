@@ -90,6 +90,19 @@ class Places:
             level = inner
         return None
 
+    def innermost(self) -> dict[int, Path]:
+        """For every line on which something begins the path of what lies deepest: of `- name: a` the name."""
+        found: dict[int, Path] = {self._root.line: ()}
+        level: list[tuple[Path, Mark]] = [((), self._root)]
+        while level:
+            inner = []
+            for path, mark in level:
+                for part, (line, _, child) in mark.children.items():
+                    found[line] = (*path, part)
+                    inner.append(((*path, part), child))
+            level = inner
+        return found
+
     def __contains__(self, path: Path) -> bool:
         """Whether a value was written at exactly this path."""
         mark: Mark | None = self._root

@@ -34,6 +34,11 @@ class Spans:
         source, inside = self.place(path)
         return source.places.key(inside)
 
+    def written(self, path: Path) -> bool:
+        """Whether somebody wrote a value at exactly this path."""
+        source, inside = self.place(path)
+        return inside in source.places
+
     def display(self, path: Path) -> str:
         """The path as it stands in its file: `servings[0].parallelism.tensor`; empty for a whole file."""
         return show_path(self.place(path)[1])

@@ -1,14 +1,15 @@
 """Where a derived number comes from: the formula beside the function, and a ledger of what was computed.
 
-`@formula` marks a function as the only derivation of the plan field of its own name. Outside `recording()` it costs
-one check a call; inside, operands and result are kept for `explain`.
+`@formula` marks a function as the only derivation of the plan field of its own name. Outside of `recording()` and
+`watching()` it costs one check a call; inside, operands and result are kept for `explain`, which also asks what would
+follow from another result.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,7 +37,10 @@ class Derivation(NamedTuple):
 FORMULAS: dict[str, Formula] = {}
 """Every formula by `module.name` without the package, complete once the plan is imported."""
 
-_ledger: list[Derivation] | None = None
+Watch = Callable[[Derivation], object]
+"""Sees a derivation and says with which result the plan goes on: its own, unless another one is tried."""
+
+_watch: Watch | None = None
 
 
 def formula(text: str, *, source: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -50,10 +54,10 @@ def formula(text: str, *, source: str) -> Callable[[Callable[P, R]], Callable[P,
         @wraps(function)
         def derive(*args: P.args, **kwargs: P.kwargs) -> R:
             result = function(*args, **kwargs)
-            if _ledger is not None:
-                operands = signature(function).bind(*args, **kwargs).arguments
-                _ledger.append(Derivation(formula=entry, operands=operands, result=result))
-            return result
+            if _watch is None:
+                return result
+            operands = signature(function).bind(*args, **kwargs).arguments
+            return cast(R, _watch(Derivation(formula=entry, operands=operands, result=result)))
 
         return derive
 
@@ -61,11 +65,24 @@ def formula(text: str, *, source: str) -> Callable[[Callable[P, R]], Callable[P,
 
 
 @contextmanager
+def watching(watch: Watch) -> Iterator[None]:
+    """Show every derivation made inside the block to `watch`, and go on with the result that it returns."""
+    global _watch
+    before, _watch = _watch, watch
+    try:
+        yield
+    finally:
+        _watch = before
+
+
+@contextmanager
 def recording() -> Iterator[list[Derivation]]:
     """Keep every derivation made inside the block, in order."""
-    global _ledger
-    before, _ledger = _ledger, []
-    try:
-        yield _ledger
-    finally:
-        _ledger = before
+    ledger: list[Derivation] = []
+
+    def keep(derivation: Derivation) -> object:
+        ledger.append(derivation)
+        return derivation.result
+
+    with watching(keep):
+        yield ledger

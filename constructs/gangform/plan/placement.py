@@ -4,7 +4,7 @@ Groups with a required level are packed into the domains of that level, the larg
 is said beforehand, since a controller would leave it pending without a word.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from gangform.admission.admission import Demand
@@ -12,6 +12,7 @@ from gangform.apis.core import HOSTNAME
 from gangform.findings import Finding, InputPath, Severity, counted, declare
 from gangform.inputs.cluster import Cluster, Pool
 from gangform.plan.figures import formula
+from gangform.plan.layout import Domain, Kind, Layout, Load, Placement, Run
 
 POOL_SMALL = declare(
     "pool-too-small",
@@ -79,6 +80,16 @@ class PoolPlan(NamedTuple):
     peak: int
     """Nodes with every surge and spare group too."""
     packings: tuple[Packing, ...]
+    domains: tuple[Domain, ...]
+    """The map: domains of the finest level with what lies in them; empty without an inventory."""
+    runs: tuple[Run, ...]
+    """The groups on the map, neighbours together."""
+
+    @property
+    def placements(self) -> Iterator[Placement]:
+        """Every group on the map with its domain and nodes; one that found no place is not among them."""
+        for run in self.runs:
+            yield from run.placements()
 
 
 @formula("ceil(pods / pods that fit one node)", source="design §4 Topology")
@@ -106,76 +117,84 @@ def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
         here = [demand for demand in demands if demand.pool == name]
         if not here:
             continue
+        lie = _laid(pool, here)
         plans.append(
             PoolPlan(
                 pool=name,
                 nodes=pool.nodes,
                 needed=sum(needed(d.groups * d.size, per_node(d)) for d in here),
                 peak=sum(needed((d.groups + d.extra) * d.size, per_node(d)) for d in here),
-                packings=tuple(_pack(pool, here)),
+                packings=tuple(_packing(pool, demand, lie) for demand in here),
+                domains=lie.domains(),
+                runs=tuple(lie.runs),
             )
         )
     return tuple(plans)
 
 
-def _pack(pool: Pool, demands: Sequence[Demand]) -> Iterator[Packing]:
-    """Wanted groups of all demands first, the largest groups first; then surge and spare."""
-    levels = [level for level in pool.levels if pool.domains is not None]
-    free: dict[tuple[str, ...], int] = {d.at: d.nodes for d in pool.domains or ()}
-    order = sorted(demands, key=lambda demand: (-demand.size, demand.workload))
-    placed = dict.fromkeys((demand.workload for demand in order), 0)
-    for part in ("wanted", "extra"):
+def _laid(pool: Pool, demands: Sequence[Demand]) -> Layout:
+    """Wanted groups of all demands first, then surge, then spare; of each those bound to a level, the largest first."""
+    levels = [level for level in pool.levels if level != HOSTNAME]
+    known = [(domain.at, domain.nodes) for domain in pool.domains or ()]
+    if pool.nodes is not None and (rest := pool.nodes - sum(nodes for _, nodes in known)) > 0:
+        known.append(((), rest))
+    lie = Layout(known, len(levels))
+    order = sorted(
+        demands,
+        key=lambda d: (_bound(pool, d) is None, -needed(d.size, per_node(d)), d.workload),
+    )
+    kinds: dict[Kind, Callable[[Demand], range]] = {
+        "wanted": lambda d: range(d.groups),
+        "surge": lambda d: range(d.groups, d.groups + min(d.surge, d.extra)),
+        "spare": lambda d: range(d.groups + min(d.surge, d.extra), d.groups + d.extra),
+    }
+    for kind, groups in kinds.items():
         for demand in order:
-            required = demand.placement is not None and demand.placement.mode == "required"
-            if demand.placement is None or not required or demand.placement.level not in levels:
-                continue
-            depth = levels.index(demand.placement.level) + 1
-            count = demand.groups if part == "wanted" else demand.extra
-            while count and (taken := _take(free, depth, demand, count)):
-                placed[demand.workload] += taken
-                count -= taken
-    for demand in demands:
-        level = None
-        if demand.placement is not None and demand.placement.mode == "required":
-            level = demand.placement.level
-        yield Packing(
-            serving=demand.serving,
-            workload=demand.workload,
-            level=level,
-            wanted=demand.groups,
-            extra=demand.extra,
-            placed=placed[demand.workload] if level in levels else demand.groups + demand.extra,
-            spread=spread_level(pool, demand),
-            most_in_one=most_in_one(pool, demand),
-        )
+            level = _bound(pool, demand)
+            lie.lay(
+                Load(
+                    serving=demand.serving,
+                    workload=demand.workload,
+                    kind=kind,
+                    groups=groups(demand),
+                    size=demand.size,
+                    per_node=per_node(demand),
+                    depth=len(levels)
+                    if level == HOSTNAME
+                    else levels.index(level) + 1
+                    if level
+                    else 0,
+                    host=level == HOSTNAME,
+                    exclusive=demand.exclusive and level is not None,
+                )
+            )
+    return lie
 
 
-def _take(free: dict[tuple[str, ...], int], depth: int, demand: Demand, count: int) -> int:
-    """Take the nodes of up to `count` groups from the fullest domain that still holds one whole: how many it held.
+def _bound(pool: Pool, demand: Demand) -> str | None:
+    """The level whose domains have to hold its groups whole, where an inventory says what they hold."""
+    required = demand.placement is not None and demand.placement.mode == "required"
+    if demand.placement is None or not required or pool.domains is None:
+        return None
+    return demand.placement.level if demand.placement.level in pool.levels else None
 
-    A backend that keeps other groups out of the domain takes all of it for one.
-    """
-    nodes = needed(demand.size, per_node(demand))
-    if nodes > 1 and demand.placement is not None and demand.placement.level == HOSTNAME:
-        # The host lies below every listed domain: one node each.
-        return 0
-    domains: dict[tuple[str, ...], int] = {}
-    for at, left in free.items():
-        domains[at[:depth]] = domains.get(at[:depth], 0) + left
-    fitting = sorted((left, at) for at, left in domains.items() if left >= nodes)
-    if not fitting:
-        return 0
-    rest, chosen = fitting[0]
-    groups = 1
-    if not demand.exclusive:
-        groups = min(count, rest // nodes)
-        rest = groups * nodes
-    for at in sorted(free):
-        if at[:depth] == chosen:
-            taken = min(rest, free[at])
-            free[at] -= taken
-            rest -= taken
-    return groups
+
+def _packing(pool: Pool, demand: Demand, lie: Layout) -> Packing:
+    required = demand.placement is not None and demand.placement.mode == "required"
+    placed = demand.groups + demand.extra
+    if _bound(pool, demand) is not None:
+        own = (demand.serving, demand.workload)
+        placed = sum(len(run.groups) for run in lie.runs if (run.serving, run.workload) == own)
+    return Packing(
+        serving=demand.serving,
+        workload=demand.workload,
+        level=demand.placement.level if demand.placement is not None and required else None,
+        wanted=demand.groups,
+        extra=demand.extra,
+        placed=placed,
+        spread=spread_level(pool, demand),
+        most_in_one=most_in_one(pool, demand),
+    )
 
 
 def spread_level(pool: Pool, demand: Demand) -> str | None:
@@ -202,13 +221,13 @@ def check(
     plans: Sequence[PoolPlan], demands: Sequence[Demand], cluster: Cluster
 ) -> Iterator[Finding]:
     """What finds no place, where an inventory says so."""
-    by_workload = {demand.workload: demand for demand in demands}
+    by_workload = {(demand.serving, demand.workload): demand for demand in demands}
     for plan in plans:
         yield from _paths(plan.pool, cluster)
         yield from _nodes(plan, demands, cluster)
         for packing in plan.packings:
             if packing.placed < packing.wanted + packing.extra:
-                yield _unplaced(plan, packing, by_workload[packing.workload])
+                yield _unplaced(plan, packing, by_workload[packing.serving, packing.workload])
 
 
 def _paths(name: str, cluster: Cluster) -> Iterator[Finding]:

@@ -1,0 +1,251 @@
+"""Which groups lie on which nodes: the map that packing, drains and the picture of a pool share.
+
+An inventory counts nodes and does not name them, so a node here is the n-th of its domain. Groups go where they fit
+most tightly: whole into the finest domain that holds them, never beyond the level they require. Controllers may choose
+otherwise; this is what the plan assumes. One node takes pods of one workload only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+Kind = Literal["wanted", "surge", "spare"]
+"""What a group is there for: to serve, for rollouts (a declared spare group included), or only to be kept free."""
+
+At = tuple[str, ...]
+"""A domain: label values, coarse to fine, the host left out; `()` is the whole pool."""
+
+
+class Node(NamedTuple):
+    """One node of the map."""
+
+    at: At
+    """The domain of the finest level that it lies in; `()` where it lies in none that is declared."""
+    number: int
+    """Counted from 0 within that domain."""
+
+
+class Placement(NamedTuple):
+    """Where one group lies."""
+
+    serving: str
+    workload: str
+    group: int
+    """Index of the group within its workload."""
+    kind: Kind
+    domain: At
+    """The finest domain that holds it whole; `()` where it lies over several of the coarsest."""
+    nodes: tuple[Node, ...]
+
+
+class Part(NamedTuple):
+    """Neighbouring places for pods in one domain."""
+
+    at: At
+    first: int
+    """The first place, counted over the nodes of the domain: each has as many as pods of this kind fit one node."""
+    pods: int
+
+
+class Run(NamedTuple):
+    """Groups of one workload that lie next to each other, so that a million of them is one entry."""
+
+    serving: str
+    workload: str
+    kind: Kind
+    groups: range
+    size: int
+    """Pods a group."""
+    per_node: int
+    parts: tuple[Part, ...]
+
+    def placements(self) -> Iterator[Placement]:
+        """Each group by itself."""
+        for position, group in enumerate(self.groups):
+            nodes = self._nodes(position * self.size, (position + 1) * self.size)
+            yield Placement(
+                self.serving, self.workload, group, self.kind, _common([n.at for n in nodes]), nodes
+            )
+
+    def _nodes(self, start: int, end: int) -> tuple[Node, ...]:
+        found: dict[Node, None] = {}
+        before = 0
+        for part in self.parts:
+            first = part.first + max(0, start - before)
+            last = part.first + min(part.pods, end - before)
+            if first < last:
+                numbers = range(first // self.per_node, (last - 1) // self.per_node + 1)
+                found.update((Node(part.at, number), None) for number in numbers)
+            before += part.pods
+        return tuple(found)
+
+    @property
+    def filled(self) -> Iterator[tuple[At, range]]:
+        """The nodes that hold at least one pod, by domain."""
+        for part in self.parts:
+            last = (part.first + part.pods - 1) // self.per_node
+            yield part.at, range(part.first // self.per_node, last + 1)
+
+
+class Domain(NamedTuple):
+    """One domain of the finest level, filled."""
+
+    at: At
+    """`()`: nodes that lie in no declared domain, or a pool without domains."""
+    nodes: int
+    filled: int
+    closed: int
+    """Nodes that are empty and still taken: a backend keeps the whole domain for one group."""
+    runs: tuple[Run, ...]
+    """What lies here, also in part."""
+
+    @property
+    def free(self) -> int:
+        """Nodes that anything may take."""
+        return self.nodes - self.filled - self.closed
+
+
+class Load(NamedTuple):
+    """Groups of one workload that have to be laid."""
+
+    serving: str
+    workload: str
+    kind: Kind
+    groups: range
+    size: int
+    per_node: int
+    depth: int
+    """Levels of the domain that has to hold a group whole; 0: it may lie anywhere."""
+    host: bool
+    """One node has to hold it."""
+    exclusive: bool
+    """A group takes its whole domain."""
+
+
+class Layout:
+    """The nodes of one pool while groups are laid on them."""
+
+    def __init__(self, domains: Sequence[tuple[At, int]], depth: int) -> None:
+        """A pool with nothing on it: its finest domains with their nodes, and the levels above the host."""
+        self.depth = depth
+        self.runs: list[Run] = []
+        self._nodes: dict[At, int] = {}
+        for at, nodes in domains:
+            self._nodes[at] = self._nodes.get(at, 0) + nodes
+        self._used = dict.fromkeys(self._nodes, 0)
+        self._closed = dict.fromkeys(self._nodes, 0)
+        self._open: dict[tuple[str, str, At], tuple[int, int]] = {}
+        """Places that a workload's last node in a domain still has: the first, and how many."""
+
+    def lay(self, load: Load) -> int:
+        """Lay as many of the groups as find a whole place: how many did."""
+        if load.host:
+            whole = load.per_node // load.size * load.size
+            if not whole:
+                return 0
+            load = load._replace(per_node=whole)
+        laid = 0
+        while laid < len(load.groups) and (some := self._some(load, load.groups[laid:])):
+            laid += some
+        return laid
+
+    def domains(self) -> tuple[Domain, ...]:
+        """Every domain of the finest level with what lies in it, sorted."""
+        here: dict[At, dict[Run, None]] = {at: {} for at in self._nodes}
+        for run in self.runs:
+            for part in run.parts:
+                here[part.at][run] = None
+        return tuple(
+            Domain(
+                at=at,
+                nodes=self._nodes[at],
+                filled=self._used[at] - self._closed[at],
+                closed=self._closed[at],
+                runs=tuple(here[at]),
+            )
+            for at in sorted(self._nodes)
+        )
+
+    def _some(self, load: Load, groups: range) -> int:
+        """Lay groups into the tightest domain of the level, within it into the finest that still holds one."""
+        within = self._tightest(load, load.depth, ())
+        if within is None:
+            return 0
+        whole = within
+        for depth in range(self.depth, load.depth, -1):
+            finer = self._tightest(load, depth, within)
+            if finer is not None:
+                whole = finer
+                break
+        room = {at: self._room(load, at) for at in self._nodes if at[: len(whole)] == whole}
+        if single := [(pods, at) for at, pods in room.items() if pods >= load.size]:
+            pods, at = min(single)
+            room = {at: pods}
+        # Where no finer domain holds a group, it lies over several, the emptiest first.
+        count = 1 if load.exclusive or len(room) > 1 else min(len(groups), pods // load.size)
+        parts: list[Part] = []
+        left = count * load.size
+        for at in sorted(room, key=lambda at: (-room[at], at)):
+            taken = min(left, room[at])
+            parts += self._take(load, at, taken)
+            left -= taken
+        if load.exclusive:
+            self._close(load, within)
+        self.runs.append(
+            Run(
+                serving=load.serving,
+                workload=load.workload,
+                kind=load.kind,
+                groups=groups[:count],
+                size=load.size,
+                per_node=load.per_node,
+                parts=tuple(parts),
+            )
+        )
+        return count
+
+    def _close(self, load: Load, domain: At) -> None:
+        for at, nodes in self._nodes.items():
+            if at[: len(domain)] == domain:
+                self._open.pop((load.serving, load.workload, at), None)
+                self._closed[at] += nodes - self._used[at]
+                self._used[at] = nodes
+
+    def _tightest(self, load: Load, depth: int, within: At) -> At | None:
+        """The domain of so many levels with the least room that holds a group."""
+        rooms: dict[At, int] = {}
+        for at in self._nodes:
+            if len(at) >= depth and at[: len(within)] == within:
+                rooms[at[:depth]] = rooms.get(at[:depth], 0) + self._room(load, at)
+        fitting = [(room, at) for at, room in rooms.items() if room >= load.size]
+        return min(fitting)[1] if fitting else None
+
+    def _room(self, load: Load, at: At) -> int:
+        """Pods of the workload that a domain of the finest level still takes."""
+        _, places = self._open.get((load.serving, load.workload, at), (0, 0))
+        return places + (self._nodes[at] - self._used[at]) * load.per_node
+
+    def _take(self, load: Load, at: At, pods: int) -> Iterator[Part]:
+        first, places = self._open.pop((load.serving, load.workload, at), (0, 0))
+        here = min(pods, places)
+        if here:
+            yield Part(at, first, here)
+            first, places = first + here, places - here
+        if rest := pods - here:
+            first = self._used[at] * load.per_node
+            yield Part(at, first, rest)
+            nodes = -(-rest // load.per_node)
+            self._used[at] += nodes
+            first, places = first + rest, nodes * load.per_node - rest
+        if places:
+            self._open[load.serving, load.workload, at] = (first, places)
+
+
+def _common(paths: Sequence[At]) -> At:
+    """The finest domain that holds all of them."""
+    least, most = min(paths), max(paths)
+    depth = 0
+    while depth < min(len(least), len(most)) and least[depth] == most[depth]:
+        depth += 1
+    return least[:depth]

@@ -1,0 +1,74 @@
+"""Where the groups of a fleet lie in a cluster, by its pods: what stands in the place of the plan's own map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from gangform.documents.document import Manifest, mapping, text, texts
+from gangform.plan.cluster import ClusterPlan
+from gangform.plan.loss import Held
+from gangform.plan.role import WorkloadPlan
+
+_ENDED = ("Succeeded", "Failed")
+
+
+def seen(plan: ClusterPlan, pods: Iterable[Manifest]) -> tuple[Held, ...]:
+    """The groups that pods belong to, each with the nodes of its pods, the leader's first.
+
+    Pods that ended, are being deleted or are bound to no node hold nothing. Where a kind has no groups of several pods,
+    each pod is one, numbered in the order of names.
+    """
+    bound = [one for one in pods if _bound(one)]
+    found: list[Held] = []
+    for serving in plan.servings:
+        for workload in serving.workloads:
+            own = [one for one in bound if text(one, "metadata", "namespace") == serving.namespace]
+            found += _groups(serving.name, workload, own)
+    return tuple(found)
+
+
+def nodes_with_pods(pods: Iterable[Manifest]) -> tuple[str, ...]:
+    """Names of all nodes that any pod is bound to."""
+    return tuple(sorted({text(one, "spec", "nodeName") for one in pods if _bound(one)}))
+
+
+def _bound(pod: Manifest) -> bool:
+    ended = text(pod, "status", "phase") in _ENDED
+    return (
+        bool(text(pod, "spec", "nodeName"))
+        and not ended
+        and not text(pod, "metadata", "deletionTimestamp")
+    )
+
+
+def _groups(serving: str, workload: WorkloadPlan, pods: Sequence[Manifest]) -> list[Held]:
+    selectors = workload.role.identity.selectors
+    members = [one for one in pods if _matches(selectors.pods, one)]
+    if selectors.group is None:
+        order = sorted(members, key=lambda one: text(one, "metadata", "name"))
+        return [
+            Held(serving, workload.name, index, (text(one, "spec", "nodeName"),))
+            for index, one in enumerate(order)
+        ]
+    key = next(key for key in selectors.group(0) if key not in selectors.pods)
+    groups: dict[int, list[Manifest]] = {}
+    for one in members:
+        index = texts(mapping(one, "metadata", "labels")).get(key, "")
+        if index.isdecimal():
+            groups.setdefault(int(index), []).append(one)
+    return [
+        Held(serving, workload.name, index, _nodes(selectors.leaders, groups[index]))
+        for index in sorted(groups)
+    ]
+
+
+def _nodes(leaders: Mapping[str, str], pods: Sequence[Manifest]) -> tuple[str, ...]:
+    order = sorted(
+        pods, key=lambda one: (not _matches(leaders, one), text(one, "metadata", "name"))
+    )
+    return tuple(dict.fromkeys(text(one, "spec", "nodeName") for one in order))
+
+
+def _matches(selector: Mapping[str, str], pod: Manifest) -> bool:
+    labels = texts(mapping(pod, "metadata", "labels"))
+    return all(labels.get(key) == value for key, value in selector.items())

@@ -1,0 +1,104 @@
+"""`gangform plan drain`, as it is printed and as machines get it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+POOL = "    h100: {hardware: h100-8x}\n"
+RACKS = """\
+    h100:
+      hardware: h100-8x
+      nodes: 9
+      levels: [example.net/rack]
+      domains: [{at: [r0], nodes: 4}, {at: [r1], nodes: 5}]
+"""
+
+
+@pytest.fixture
+def racks(folder: Path) -> Path:
+    fleet = folder / "gangform.yaml"
+    fleet.write_text(fleet.read_text().replace(POOL, RACKS))
+    return folder
+
+
+def test_every_domain_and_node_is_listed(run: Run, racks: Path) -> None:
+    ran = run("plan", "drain")
+    assert ran.status == 0
+    assert ran.out.startswith("prod: what is lost with it, as the plan assumes that groups lie\n")
+    assert "h100/r0/0, h100/r0/1  r1       0 of 2 (50 %)" in ran.out
+    assert "takes group 0 at once, 1 of 2 keep serving; all back after" in ran.out
+
+
+def test_one_rack_is_said_for_machines(run: Run, racks: Path) -> None:
+    said = json.loads(run("plan", "drain", "h100/r0", "-o", "json").out)
+    assert [(one["cluster"], one["lies"], one["places"]) for one in said] == [
+        ("prod", "assumed", ["h100/r0"])
+    ]
+    first = said[0]["losses"][0]
+    assert (first["serving"], first["groups"], first["of"], first["remaining"]) == (
+        "r1",
+        [0, 1],
+        2,
+        0,
+    )
+    assert [one["answer"] for one in first["drain"]] == ["evicted", "evicted in turn"]
+    assert first["drained"] == 2 * (first["back"] + 30)
+
+
+def test_a_node_that_is_none_is_refused(run: Run, racks: Path) -> None:
+    ran = run("plan", "drain", "h100/r9")
+    assert (ran.status, ran.out) == (2, "")
+    assert "there is no node or domain `h100/r9` of the plan's map; did you mean h100/r" in ran.err
+
+
+def test_pods_say_where_groups_lie(run: Run, folder: Path) -> None:
+    prefix = "leaderworkerset.sigs.k8s.io"
+    pods = [
+        {
+            "kind": "Pod",
+            "metadata": {
+                "name": f"r1-{group}-{worker}",
+                "namespace": "llm",
+                "labels": {
+                    f"{prefix}/name": "r1",
+                    f"{prefix}/group-index": str(group),
+                    f"{prefix}/worker-index": str(worker),
+                },
+            },
+            "spec": {"nodeName": f"gpu-{2 * group + worker}"},
+            "status": {"phase": "Running"},
+        }
+        for group in range(2)
+        for worker in range(2)
+    ]
+    (folder / "pods.json").write_text(json.dumps({"kind": "List", "items": pods}))
+    ran = run("plan", "drain", "gpu-3", "--pods", "pods.json")
+    assert ran.status == 0
+    assert "gpu-3  r1       1 of 2 (50 %)  1 of 2 serve" in ran.out
+    assert "Not checked whether the groups find a place" in ran.err
+    assert run("plan", "drain", "gpu-9", "--pods", "pods.json").status == 2
+    every = json.loads(run("plan", "drain", "--pods", "pods.json", "-o", "json").out)
+    assert [one["places"] for one in every] == [["gpu-0"], ["gpu-1"], ["gpu-2"], ["gpu-3"]]
+
+
+def test_without_an_inventory_it_says_so(run: Run) -> None:
+    ran = run("plan", "drain")
+    assert ran.status == 0
+    assert "no group is on the map" in ran.out
+    assert "Not checked: no inventory of h100" in ran.err
+
+
+def test_pods_are_for_drains(run: Run) -> None:
+    ran = run("plan", "--pods", "x.json")
+    assert (ran.status, ran.out) == (2, "")
+    assert "--pods: only with `gangform plan drain`" in ran.err
+
+
+def test_pods_that_are_none_are_refused(run: Run, folder: Path) -> None:
+    (folder / "x.json").write_text("{}")
+    assert run("plan", "drain", "--pods", "x.json").status in (1, 2)
+    assert run("plan", "drain", "--pods", "gone.json").status == 2
