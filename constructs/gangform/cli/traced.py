@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gangform.cli.cost import cost, cost_inside
 from gangform.cli.selection import Selection
+from gangform.cli.table import structured
 from gangform.cli.terminal import UsageError
 from gangform.documents.document import Node, dig
 from gangform.findings import Path, show_path
@@ -23,7 +24,7 @@ from gangform.manifests.ownership import input_of
 from gangform.plan.serving import ServingPlan
 from gangform.synth import SUFFIX
 from gangform.trace.answer import Answer, answer
-from gangform.trace.causes import Cause, sorts
+from gangform.trace.causes import Cause, Sort, sorts
 from gangform.trace.lines import lines
 from gangform.trace.subject import Subject
 
@@ -64,6 +65,8 @@ def of_line(chosen: Selection, file: str, number: int) -> list[dict[str, Any]]:
         stale = _STALE.format(f"{line.key} without {show_path(line.path)}")
         return [{**here, "object": str(line.key), "path": show_path(line.path), "stale": stale}]
     data = {**here, **_answered(chosen, subject, index, line.path)}
+    if "inside" in data:
+        del data["value"]  # It stands on the lines that follow.
     if value != dig(line.manifest, *line.path):
         data["stale"] = _STALE.format(f"{show_path(line.path)} as below")
     return [data]
@@ -85,7 +88,7 @@ def of_object(chosen: Selection, target: str, path: str) -> list[dict[str, Any]]
     keys = parse_path(path)
     found: list[dict[str, Any]] = []
     every: list[str] = []
-    for subject, made in _subjects(chosen):
+    for subject, made in subjects(chosen):
         for index, document in enumerate(subject.bundle.documents):
             every.append(f"{document.kind}/{document.key.name}")
             if (document.kind, document.key.name) == (kind, name):
@@ -132,7 +135,7 @@ def _near(word: str, known: Sequence[str]) -> str:
 # ── which file ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _subjects(chosen: Selection) -> Iterator[tuple[Subject, str]]:
+def subjects(chosen: Selection) -> Iterator[tuple[Subject, str]]:
     """Every file that the fleet makes, under examination, with its path below the output folder."""
     fleet, library = chosen.loaded.fleet, chosen.loaded.library
     for cluster in fleet.clusters:
@@ -143,7 +146,7 @@ def _subjects(chosen: Selection) -> Iterator[tuple[Subject, str]]:
 
 def _subject_of(chosen: Selection, file: str) -> tuple[Subject, str]:
     path = File(file).absolute().as_posix()
-    every = list(_subjects(chosen))
+    every = list(subjects(chosen))
     for subject, made in every:
         if path.endswith(f"/{made}"):
             return subject, made
@@ -159,14 +162,14 @@ def _subject_of(chosen: Selection, file: str) -> tuple[Subject, str]:
 def _answered(chosen: Selection, subject: Subject, index: int, path: Path) -> dict[str, Any]:
     found = answer(subject, index, path)
     spans = chosen.loaded.spans
-    by = sorts(found.causes)
+    by, form = sorts(found.causes), _form(subject, found)
     edition = chosen.loaded.fleet.defaults
     written = [one for one in by["input"] if one.value is not None]
     document = found.document
     data: dict[str, Any] = {
         "object": str(document.key),
         "path": show_path(path),
-        "value": _plain(found.value) if not found.inside else None,
+        "value": _plain(found.value),
         "inside": found.inside or None,
         "builder": document.builder,
         "for": show_path(document.origin) if document.origin else None,
@@ -177,20 +180,42 @@ def _answered(chosen: Selection, subject: Subject, index: int, path: Path) -> di
         "defaults": [_default(one, edition) for one in by["default"]],
         "patch": None if found.patch is None else _place(found.patch, spans),
         "input": _owner(subject, index, path),
-        "fixed": _fixed(found),
+        "form": form,
+        "fixed": None if form else _fixed(subject, found, by),
         "edition": edition,
         "cost": _cost(subject, found, index),
     }
     return {key: one for key, one in data.items() if one not in (None, "", [])}
 
 
-def _fixed(found: Answer) -> str | None:
-    """What a value is that no input, default or plan decides."""
-    if found.inside or found.causes or found.patch is not None:
+def _fixed(subject: Subject, found: Answer, by: Mapping[Sort, Sequence[Cause]]) -> str | None:
+    """What a value is that no input and no default decides."""
+    if found.inside or found.patch is not None or by["input"] or by["default"]:
         return None
+    if found.causes:
+        return f"{_decider(subject, found)} writes it so; no input and no default changes it"
     if found.server:
         return "what the API server stores where nothing is written, spelled out so that no tool sees a difference"
-    return f"written by {found.document.builder}, whatever the inputs are"
+    return f"{found.document.builder} writes it so; nothing in the plan changes it"
+
+
+def _decider(subject: Subject, found: Answer) -> str:
+    """Who put a value into the plan: the engine, the backend, or the plan itself."""
+    plan = subject.bundle.plan
+    sections = {part for one in found.causes for part in one.path}
+    if isinstance(plan, ServingPlan) and "launch" in sections:
+        return f"the engine {plan.serving.engine.name}"
+    if isinstance(plan, ServingPlan) and "stamp" in sections:
+        return f"the backend {plan.serving.admission.backend}"
+    return "the plan"
+
+
+def _form(subject: Subject, found: Answer) -> str | None:
+    """Why a workload is of this kind."""
+    plan = subject.bundle.plan
+    if not isinstance(plan, ServingPlan) or found.document.kind != plan.choice.form.kind:
+        return None
+    return plan.choice.reason if found.path in (("apiVersion",), ("kind",)) else None
 
 
 def _owner(subject: Subject, index: int, path: Path) -> str | None:
@@ -298,6 +323,8 @@ def _rows(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "path", data["path"]
     if "value" in data:
         yield "value", _spelled(data["value"])
+    if "form" in data:
+        yield "form", data["form"]
     if "inside" in data:
         yield "holds", f"{data['inside']} values; this is what any of them follows"
     if "builder" in data:
@@ -334,4 +361,6 @@ def _rows(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _spelled(value: Any) -> str:
+    if isinstance(value, (dict, list)):
+        return structured(value, "yaml").rstrip("\n")
     return str(value).lower() if isinstance(value, bool) else str(value)
