@@ -119,7 +119,10 @@ class Subject:
     def _instead(
         self, index: int, plan: ServingPlan, cluster: Cluster | None
     ) -> Sequence[Document]:
-        """The documents with one plan in place of another."""
+        """The documents with one plan in place of another; the foundation sees of it what it demands."""
+        alike = self.name == FOUNDATION and cluster in (None, self.cluster)
+        if alike and plan.demands == self._plans[index].demands:
+            return self.bundle.documents
         return self._from([*self._plans[:index], plan, *self._plans[index + 1 :]], cluster)
 
     def _from(
