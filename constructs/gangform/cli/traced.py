@@ -1,8 +1,10 @@
 """`gangform explain FILE:LINE` and `gangform explain KIND/NAME PATH`: from a line of the output up to who decides it.
 
-For machines each answer is an object: `object`, `path`, `value` (or `inside`, the number of values in a map or list),
-`file`, `line`, `builder`, `for`, `plan`, `derived` (nearest first), `inputs`, `mayBeSet`, `defaults`, `patch`, `input`
-(what the plan owns is changed there and not by a patch), `fixed`, `edition`, `cost`. What is empty is left out.
+For machines each answer is an object: `file`, `line` and `text` of a line, `stale` where the file is not current,
+`object`, `path`, `value`, `inside` (how many values a map or list holds), `builder`, `for`, `form` (why a workload is
+of its kind), `plan`, `derived` (nearest first), `inputs`, `mayBeSet`, `defaults`, `patch`, `input` (what the plan owns
+is changed there and not by a patch), `fixed` (no input and no default decides), `edition`, `cost`. What is empty is left
+out.
 """
 
 from __future__ import annotations
@@ -152,7 +154,7 @@ def _subject_of(chosen: Selection, file: str) -> tuple[Subject, str]:
             return subject, made
     known = [made for _, made in every]
     raise UsageError(
-        f"{file} is no file of the output; {_near('/'.join(File(file).parts[-2:]), known)}"
+        f"{file} is not in the output; {_near('/'.join(File(file).parts[-2:]), known)}"
     )
 
 
