@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gangform.cli import traced
+from gangform.cli import origins
 
 Run = Callable[..., Any]
 FILE = "dist/prod/r1.k8s.yaml"
@@ -158,8 +158,8 @@ def test_a_fleet_with_errors_is_refused(run: Run, made: Path) -> None:
 
 
 def test_every_key_for_machines_is_described(run: Run, made: Path) -> None:
-    assert traced.__doc__ is not None
+    assert origins.__doc__ is not None
     keys: set[str] = set()
     for text in ("failureThreshold", "cpu:", "kind: Leader", "enableServiceLinks", "---"):
         keys |= explained(run, text, made).keys()
-    assert [key for key in keys if f"`{key}`" not in traced.__doc__] == []
+    assert [key for key in keys if f"`{key}`" not in origins.__doc__] == []

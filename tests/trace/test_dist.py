@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gangform.cli import traced
+from gangform.cli import origins, traced
 from gangform.cli.selection import Selection, select
 from gangform.trace.lines import lines
 from gangform.trace.subject import Subject
@@ -62,7 +62,7 @@ def test_every_line_says_what_it_is_and_who_decides_it(file: str, chosen: Select
             continue
         assert any(data.get(one) for one in DECIDES), where
         assert _written_where_it_says(data), where
-        assert len(traced.rows(data)) >= 6, where
+        assert len(origins.rows(data)) >= 6, where
 
 
 def _written_where_it_says(data: dict[str, Any]) -> bool:
