@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import FLEET
 
-from gangform.cli import origins
+from gangform.cli import origins, traced
+from gangform.cli.main import main
+from gangform.cli.selection import select
 
 Run = Callable[..., Any]
+Explained = Callable[[str], dict[str, Any]]
 FILE = "dist/prod/r1.k8s.yaml"
 
 
@@ -23,21 +28,43 @@ def made(run: Run, folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def explained(tmp_path_factory: pytest.TempPathFactory) -> Explained:
+    """The answer for the first line of a file that holds a text; the file is taken apart once."""
+    folder = tmp_path_factory.mktemp("fleet")
+    (folder / "gangform.yaml").write_text(FLEET)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("CDK8S_OUTDIR", raising=False)
+        assert main(["synth"]) == 0
+        chosen = select(Namespace(file=None, cluster=None, servings=[]))
+        known = list(traced.subjects(chosen))
+
+    def ask(text: str) -> dict[str, Any]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(traced, "subjects", lambda _: iter(known))
+            (data,) = traced.of_line(chosen, str(folder / FILE), number_of(text, folder))
+        return data
+
+    return ask
+
+
 def number_of(text: str, folder: Path) -> int:
     """The first line that holds a text."""
     lines = (folder / FILE).read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
-def explained(run: Run, text: str, folder: Path) -> dict[str, Any]:
+def asked(run: Run, text: str, folder: Path) -> dict[str, Any]:
+    """The same by the command."""
     status, out, err = run("explain", f"{FILE}:{number_of(text, folder)}", "-o", "json")
     assert (status, err) == (0, "")
     (data,) = json.loads(out)
     return dict(data)
 
 
-def test_a_number_goes_up_to_file_and_line(run: Run, made: Path) -> None:
-    data = explained(run, "failureThreshold", made)
+def test_a_number_goes_up_to_file_and_line(explained: Explained) -> None:
+    data = explained("failureThreshold")
     assert data["value"] == 270
     assert data["plan"] == [
         {"field": "workloads[0].roles[0].launch.leader.startup.failures", "value": "270"}
@@ -53,17 +80,17 @@ def test_a_number_goes_up_to_file_and_line(run: Run, made: Path) -> None:
     assert "rolls 2 groups (+0 GPUs while it lasts, at least 1 serving" in cost["does"]
 
 
-def test_an_input_has_its_line(run: Run, made: Path) -> None:
-    data = explained(run, "--max-model-len=32768", made)
+def test_an_input_has_its_line(explained: Explained) -> None:
+    data = explained("--max-model-len=32768")
     (one,) = data["inputs"]
     place, path = one["at"].split()
     assert path == "servings[0].context"
-    line = (made / "gangform.yaml").read_text().splitlines()[int(place.rpartition(":")[2]) - 1]
+    line = FLEET.splitlines()[int(place.rpartition(":")[2]) - 1]
     assert line.strip() == "context: 32768"
 
 
-def test_an_input_of_a_profile_has_its_source(run: Run, made: Path) -> None:
-    data = explained(run, "cpu:", made)
+def test_an_input_of_a_profile_has_its_source(explained: Explained) -> None:
+    data = explained("cpu:")
     (one,) = data["inputs"]
     assert re.fullmatch(r".*profiles/hardware/h100-8x\.yaml:\d+ cpu", one["at"])
     assert one["source"].startswith("not verified: ")
@@ -79,30 +106,28 @@ def test_the_text_says_the_same(run: Run, made: Path) -> None:
     assert "default     assumed_startup_floor = 45m (edition 1): Least startup budget" in out
 
 
-def test_larger_and_smaller_have_a_price_each_where_it_differs(run: Run, made: Path) -> None:
-    costs = explained(run, "  replicas: 2", made)["cost"]
+def test_larger_and_smaller_have_a_price_each_where_it_differs(explained: Explained) -> None:
+    costs = explained("  replicas: 2")["cost"]
     assert [one["when"] for one in costs] == ["larger", "smaller"]
     assert "3 groups more (+48 GPUs)" in costs[0]["does"]
 
 
-def test_a_map_holds_what_is_inside(run: Run, made: Path) -> None:
-    data = explained(run, "readinessProbe:", made)
+def test_a_map_holds_what_is_inside(explained: Explained) -> None:
+    data = explained("readinessProbe:")
     assert data["inside"] == 5
     assert "value" not in data and "plan" not in data
     assert "groups are replaced" in data["cost"][0]["does"]
 
 
-def test_what_decides_nothing_is_said_so(run: Run, made: Path) -> None:
-    assert explained(run, "sessionAffinity", made)["fixed"].startswith("what the API server stores")
-    assert explained(run, "enableServiceLinks", made)["fixed"].startswith("manifests.leader")
-    assert explained(run, "--port=8000", made)["fixed"].startswith("the engine vllm writes it so")
-    assert explained(run, "kind: LeaderWorkerSet", made)["form"] == (
-        "a replica spans 2 nodes of 8 GPUs"
-    )
+def test_what_decides_nothing_is_said_so(explained: Explained) -> None:
+    assert explained("sessionAffinity")["fixed"].startswith("what the API server stores")
+    assert explained("enableServiceLinks")["fixed"].startswith("manifests.leader")
+    assert explained("--port=8000")["fixed"].startswith("the engine vllm writes it so")
+    assert explained("kind: LeaderWorkerSet")["form"] == ("a replica spans 2 nodes of 8 GPUs")
 
 
-def test_the_line_between_two_objects_names_both(run: Run, made: Path) -> None:
-    said = explained(run, "---", made)["fixed"]
+def test_the_line_between_two_objects_names_both(explained: Explained) -> None:
+    said = explained("---")["fixed"]
     assert said == (
         "the line between two objects: here ends ServiceAccount/llm/r1, "
         "the next is Service/llm/r1-leader"
@@ -114,7 +139,7 @@ def test_a_patch_is_named_with_its_line(run: Run, folder: Path) -> None:
     patch = "context: 32768\n    patches:\n      - kind: Service\n        merge: {spec: {sessionAffinity: ClientIP}}"
     (folder / "gangform.yaml").write_text(text.replace("context: 32768", patch, 1))
     assert run("synth").status == 0
-    data = explained(run, "sessionAffinity:", folder)
+    data = asked(run, "sessionAffinity:", folder)
     number = int(re.findall(r"gangform\.yaml:(\d+)", data["patch"])[0])
     assert "- kind: Service" in (folder / "gangform.yaml").read_text().splitlines()[number - 1]
     (one,) = data["inputs"]
@@ -124,13 +149,13 @@ def test_a_patch_is_named_with_its_line(run: Run, folder: Path) -> None:
 def test_a_file_that_is_not_current_is_said_so(run: Run, made: Path) -> None:
     text = (made / "gangform.yaml").read_text()
     (made / "gangform.yaml").write_text(text.replace("groups: 2", "groups: 3", 1))
-    data = explained(run, "  replicas: 2", made)
+    data = asked(run, "  replicas: 2", made)
     assert data["value"] == 3
     assert data["stale"].startswith("the file is not current")
     (made / FILE).write_text((made / FILE).read_text().replace("  replicas:", "  replica:"))
-    assert "without spec.replica" in explained(run, "  replica:", made)["stale"]
+    assert "without spec.replica" in asked(run, "  replica:", made)["stale"]
     (made / FILE).write_text((made / FILE).read_text().replace("name: r1-leader", "name: r2"))
-    assert "no such object" in explained(run, "sessionAffinity", made)["stale"]
+    assert "no such object" in asked(run, "sessionAffinity", made)["stale"]
 
 
 @pytest.mark.parametrize(
@@ -157,9 +182,9 @@ def test_a_fleet_with_errors_is_refused(run: Run, made: Path) -> None:
     assert "error[model-does-not-fit]" in err
 
 
-def test_every_key_for_machines_is_described(run: Run, made: Path) -> None:
+def test_every_key_for_machines_is_described(explained: Explained) -> None:
     assert origins.__doc__ is not None
     keys: set[str] = set()
     for text in ("failureThreshold", "cpu:", "kind: Leader", "enableServiceLinks", "---"):
-        keys |= explained(run, text, made).keys()
+        keys |= explained(text).keys()
     assert [key for key in keys if f"`{key}`" not in origins.__doc__] == []
