@@ -94,13 +94,12 @@ def test_a_plan_leaves_its_derivation_in_the_ledger(make_plan: MakePlan) -> None
 
 
 def test_a_watch_may_let_the_plan_go_on_with_another_result(make_plan: MakePlan) -> None:
-    def bigger(derivation: Derivation) -> object:
-        named = derivation.formula.name
-        return Seconds(derivation.result * 2) if named == "budget" else derivation.result
+    def another(derivation: Derivation) -> object:
+        return Seconds(7200) if derivation.formula.name == "budget" else derivation.result
 
     before = make_plan()
-    with watching(bigger):
+    with watching(another):
         plan = make_plan()
-    assert plan.lead.startup.budget == before.lead.startup.budget * 2
+    assert plan.lead.startup.budget == Seconds(7200) != before.lead.startup.budget
     assert plan.lead.startup.worst == before.lead.startup.worst
     assert make_plan().lead.startup == before.lead.startup
