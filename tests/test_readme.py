@@ -100,6 +100,19 @@ def test_what_was_measured_is_an_input(folder: Path, capsys: pytest.CaptureFixtu
     assert "not re-measured: engine 0.32.0, now 0.33.0" in capsys.readouterr().out
 
 
+def test_a_line_is_explained_as_quoted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("gangform.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
+    assert main(["synth"]) == 0
+    quoted = next(block for block in blocks("") if block.startswith("size: 2"))
+    by_line, by_object = re.findall(r"`gangform explain ((?:dist|Leader)[^`]*)`", README)
+    for words in (by_line, by_object):
+        capsys.readouterr()
+        assert main(["explain", *words.split()]) == 0
+        said = squeezed(capsys.readouterr().out)
+        assert [line for line in squeezed(quoted)[1:] if line not in said] == []
+    assert Path(by_line.partition(":")[0]).read_text().splitlines()[253].strip() == "size: 2"
+
+
 def test_the_error_is_quoted_right(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["", *blocks("yaml")[0].splitlines()]  # lines are counted from 1
     number = next(n for n, line in enumerate(lines) if "parallelism" in line)

@@ -5,8 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from gangform.plan import rollout
-from gangform.plan.figures import FORMULAS, Formula, formula, recording
+from gangform.plan.figures import (
+    FORMULAS,
+    Derivation,
+    Formula,
+    formula,
+    recording,
+    watching,
+)
 from gangform.plan.serving import ServingPlan
+from gangform.units import Seconds
 
 MakePlan = Callable[..., ServingPlan]
 
@@ -83,3 +91,15 @@ def test_a_plan_leaves_its_derivation_in_the_ledger(make_plan: MakePlan) -> None
     assert results["max_surge"] == plan.lead.rollout.max_surge == 0
     assert results["floor"] == plan.lead.rollout.floor == 2
     assert rollout.floor(3, 1) == 2
+
+
+def test_a_watch_may_let_the_plan_go_on_with_another_result(make_plan: MakePlan) -> None:
+    def another(derivation: Derivation) -> object:
+        return Seconds(7200) if derivation.formula.name == "budget" else derivation.result
+
+    before = make_plan()
+    with watching(another):
+        plan = make_plan()
+    assert plan.lead.startup.budget == Seconds(7200) != before.lead.startup.budget
+    assert plan.lead.startup.worst == before.lead.startup.worst
+    assert make_plan().lead.startup == before.lead.startup

@@ -18,6 +18,7 @@ from gangform.findings import Path
 from gangform.trace.tree import ends, others, replaced
 from gangform.units import Seconds
 
+_NOTHING = "nothing by itself: the API server fills it in from another field"
 _IDENTITY = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 _INSIDE: Mapping[Outcome, str] = {
     Outcome.NONE: "no restart",
@@ -55,6 +56,9 @@ def cost(
             data = {"when": ("larger", "smaller")[number], **_priced(price)}
             found.setdefault(data["does"], data)
     costs = list(found.values())
+    if not costs:
+        empty = not isinstance(dig(document.manifest, *path), (str, int))
+        return cost_inside(document, path, versions) if empty else [{"does": _NOTHING}]
     if len(costs) == 1:
         costs[0].pop("when")
     return costs
@@ -89,8 +93,9 @@ def _effects(document: Document, path: Path, versions: Versions) -> Iterator[Eff
     table, manifest = table_of(document.key), document.manifest
     for one in ends(dig(manifest, *path), path):
         before = dig(manifest, *one)
-        for other in others(before):
-            if one in _IDENTITY:
+        # An empty map or list can only get something in.
+        for other in [{"x": "x"}, ["x"]] if before in ({}, []) else others(before):
+            if one in _IDENTITY or type(before) is not type(other):
                 continue
             after = replaced(manifest, one, other)
             change = Change(one, "changed", before, dig(after, *one))

@@ -95,7 +95,8 @@ def _value(arguments: Namespace, target: str, place: re.Match[str] | None) -> in
     arguments.cluster, arguments.servings = None, []
     spans = None
     try:
-        from gangform.cli.traced import of_line, of_object, rows
+        from gangform.cli.origins import rows
+        from gangform.cli.traced import of_line, of_object
 
         chosen = select(arguments)
         spans = chosen.loaded.spans

@@ -1,38 +1,24 @@
-"""`gangform explain FILE:LINE` and `gangform explain KIND/NAME PATH`: from a line of the output up to who decides it.
-
-For machines each answer is an object: `object`, `path`, `value` (or `inside`, the number of values in a map or list),
-`file`, `line`, `builder`, `for`, `plan`, `derived` (nearest first), `inputs`, `mayBeSet`, `defaults`, `patch`, `input`
-(what the plan owns is changed there and not by a patch), `fixed`, `edition`, `cost`. What is empty is left out.
-"""
+"""`gangform explain FILE:LINE` and `gangform explain KIND/NAME PATH`: from a line of the output to who decides it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gangform.cli.cost import cost, cost_inside
+from gangform.cli.origins import answered
 from gangform.cli.selection import Selection
 from gangform.cli.terminal import UsageError
 from gangform.documents.document import Node, dig
 from gangform.findings import Path, show_path
-from gangform.inputs.reference import RowDoc, rows_of
 from gangform.inputs.serving import FOUNDATION
-from gangform.manifests.ownership import input_of
-from gangform.plan.serving import ServingPlan
 from gangform.synth import SUFFIX
-from gangform.trace.answer import Answer, answer
-from gangform.trace.causes import Cause, sorts
 from gangform.trace.lines import lines
 from gangform.trace.subject import Subject
 
-if TYPE_CHECKING:
-    from gangform.inputs.spans import Spans
-
+_STALE = "the file is not current: `gangform synth` would write {}"
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]|\[([^\]]+)\]")
-_LONG = 60
-"""Characters of a value that stands in a line with others."""
 
 
 def of_line(chosen: Selection, file: str, number: int) -> list[dict[str, Any]]:
@@ -63,13 +49,12 @@ def of_line(chosen: Selection, file: str, number: int) -> list[dict[str, Any]]:
     if value is None:
         stale = _STALE.format(f"{line.key} without {show_path(line.path)}")
         return [{**here, "object": str(line.key), "path": show_path(line.path), "stale": stale}]
-    data = {**here, **_answered(chosen, subject, index, line.path)}
+    data = {**here, **answered(chosen, subject, index, line.path)}
+    if "inside" in data:
+        del data["value"]  # It stands on the lines that follow.
     if value != dig(line.manifest, *line.path):
         data["stale"] = _STALE.format(f"{show_path(line.path)} as below")
     return [data]
-
-
-_STALE = "the file is not current: `gangform synth` would write {}"
 
 
 def of_object(chosen: Selection, target: str, path: str) -> list[dict[str, Any]]:
@@ -85,12 +70,12 @@ def of_object(chosen: Selection, target: str, path: str) -> list[dict[str, Any]]
     keys = parse_path(path)
     found: list[dict[str, Any]] = []
     every: list[str] = []
-    for subject, made in _subjects(chosen):
+    for subject, made in subjects(chosen):
         for index, document in enumerate(subject.bundle.documents):
             every.append(f"{document.kind}/{document.key.name}")
             if (document.kind, document.key.name) == (kind, name):
                 _exists(document.manifest, keys, target)
-                found.append({"file": made, **_answered(chosen, subject, index, keys)})
+                found.append({"file": made, **answered(chosen, subject, index, keys)})
     if not found:
         raise UsageError(f"the output has no {target}; {_near(target, every)}")
     return found
@@ -132,7 +117,7 @@ def _near(word: str, known: Sequence[str]) -> str:
 # ── which file ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _subjects(chosen: Selection) -> Iterator[tuple[Subject, str]]:
+def subjects(chosen: Selection) -> Iterator[tuple[Subject, str]]:
     """Every file that the fleet makes, under examination, with its path below the output folder."""
     fleet, library = chosen.loaded.fleet, chosen.loaded.library
     for cluster in fleet.clusters:
@@ -143,195 +128,11 @@ def _subjects(chosen: Selection) -> Iterator[tuple[Subject, str]]:
 
 def _subject_of(chosen: Selection, file: str) -> tuple[Subject, str]:
     path = File(file).absolute().as_posix()
-    every = list(_subjects(chosen))
+    every = list(subjects(chosen))
     for subject, made in every:
         if path.endswith(f"/{made}"):
             return subject, made
     known = [made for _, made in every]
     raise UsageError(
-        f"{file} is no file of the output; {_near('/'.join(File(file).parts[-2:]), known)}"
+        f"{file} is not in the output; {_near('/'.join(File(file).parts[-2:]), known)}"
     )
-
-
-# ── the answer ───────────────────────────────────────────────────────────────────────────────────
-
-
-def _answered(chosen: Selection, subject: Subject, index: int, path: Path) -> dict[str, Any]:
-    found = answer(subject, index, path)
-    spans = chosen.loaded.spans
-    by = sorts(found.causes)
-    edition = chosen.loaded.fleet.defaults
-    written = [one for one in by["input"] if one.value is not None]
-    document = found.document
-    data: dict[str, Any] = {
-        "object": str(document.key),
-        "path": show_path(path),
-        "value": _plain(found.value) if not found.inside else None,
-        "inside": found.inside or None,
-        "builder": document.builder,
-        "for": show_path(document.origin) if document.origin else None,
-        "plan": [{"field": show_path(one.path), "value": _shown(one.value)} for one in by["plan"]],
-        "derived": [_derived(one) for one in reversed(by["formula"])],
-        "inputs": [_input(one, chosen) for one in written],
-        "mayBeSet": [show_path(one.path) for one in by["input"] if one.value is None],
-        "defaults": [_default(one, edition) for one in by["default"]],
-        "patch": None if found.patch is None else _place(found.patch, spans),
-        "input": _owner(subject, index, path),
-        "fixed": _fixed(found),
-        "edition": edition,
-        "cost": _cost(subject, found, index),
-    }
-    return {key: one for key, one in data.items() if one not in (None, "", [])}
-
-
-def _fixed(found: Answer) -> str | None:
-    """What a value is that no input, default or plan decides."""
-    if found.inside or found.causes or found.patch is not None:
-        return None
-    if found.server:
-        return "what the API server stores where nothing is written, spelled out so that no tool sees a difference"
-    return f"written by {found.document.builder}, whatever the inputs are"
-
-
-def _owner(subject: Subject, index: int, path: Path) -> str | None:
-    """The input to change where a patch over the value would be refused."""
-    plan = subject.bundle.plan
-    if not isinstance(plan, ServingPlan) or not path:
-        return None
-    return input_of(plan, subject.bundle.documents[index].manifest, path)
-
-
-def _derived(cause: Cause) -> dict[str, Any]:
-    one = cause.derivation
-    assert one is not None
-    return {
-        "by": f"{one.formula.module}.{one.formula.name}",
-        "operands": {name: _shown(value) for name, value in one.operands.items()},
-        "result": _shown(one.result),
-        "formula": one.formula.text,
-        "source": one.formula.source,
-    }
-
-
-def _input(cause: Cause, chosen: Selection) -> dict[str, Any]:
-    spans = chosen.loaded.spans
-    data: dict[str, Any] = {"path": show_path(cause.path), "value": _shown(cause.value)}
-    if not spans.written(cause.path):
-        return {**data, "written": False}
-    return {**data, "written": True, "at": _place(cause.path, spans), **_source(cause.path, chosen)}
-
-
-def _source(path: Path, chosen: Selection) -> dict[str, str]:
-    """Where a figure of a profile comes from, as the profile says."""
-    library = chosen.loaded.library
-    shelf = {"models": library.models, "hardware": library.hardware}.get(str(path[0]))
-    profile = shelf.get(str(path[1])) if shelf is not None else None
-    sources: Mapping[str, str] = getattr(profile, "sources", {})
-    for length in range(len(path), 2, -1):
-        if (source := sources.get(show_path(path[2:length]))) is not None:
-            return {"source": source}
-    return {}
-
-
-def _place(path: Path, spans: Spans) -> str:
-    """`gangform.yaml:14 servings[0].parallelism.tensor`."""
-    return f"{spans.find(path)} {spans.display(path)}".rstrip()
-
-
-def _default(cause: Cause, edition: int) -> dict[str, Any]:
-    row = show_path(cause.path[1:])
-    rows: Iterable[RowDoc] = rows_of(edition)
-    reason = next((one.reason for one in rows if one.row == row), "")
-    return {"row": row, "value": _shown(cause.value), "edition": edition, "reason": reason}
-
-
-def _cost(subject: Subject, found: Answer, index: int) -> list[dict[str, Any]]:
-    versions = subject.cluster.versions.releases
-    if found.inside:
-        return cost_inside(found.document, found.path, versions)
-    plan = subject.bundle.plan
-    durations = {}
-    if isinstance(plan, ServingPlan):
-        durations = {
-            document.key: plan.lead.rollout.duration
-            for document in subject.bundle.documents
-            if document.kind == plan.choice.form.kind
-        }
-    return cost(subject.bundle.documents, index, found.path, versions, durations)
-
-
-def _plain(node: Any) -> Any:
-    """Maps and lists of a manifest as such, whatever they are made of."""
-    if isinstance(node, Mapping):
-        return {key: _plain(value) for key, value in node.items()}
-    if isinstance(node, Sequence) and not isinstance(node, str):
-        return [_plain(value) for value in node]
-    return node
-
-
-def _shown(value: object) -> str:
-    """A value of a plan or an input in a line."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    name = getattr(value, "name", None)
-    text = name if isinstance(name, str) else getattr(value, "kind", None) or str(value)
-    text = " ".join(str(text).split())
-    return text if len(text) <= _LONG else f"{text[: _LONG - 1]}…"
-
-
-# ── as text ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def rows(data: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """An answer in lines, from the value up to what decides it."""
-    return list(_rows(data))
-
-
-def _rows(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    if "stale" in data:
-        yield "stale", data["stale"]
-    if "object" in data:
-        yield "object", data["object"]
-    if data.get("path"):
-        yield "path", data["path"]
-    if "value" in data:
-        yield "value", _spelled(data["value"])
-    if "inside" in data:
-        yield "holds", f"{data['inside']} values; this is what any of them follows"
-    if "builder" in data:
-        origin = f", for {data['for']}" if "for" in data else ""
-        yield "placed by", f"{data['builder']}{origin}"
-    yield from (("plan", f"{one['field']} = {one['value']}") for one in data.get("plan", ()))
-    for one in data.get("derived", ()):
-        operands = ", ".join(f"{name} = {value}" for name, value in one["operands"].items())
-        yield "formula", f"{one['by']}({operands}) = {one['result']}"
-        yield "", f"{one['formula']} [{one['source']}]"
-    if "patch" in data:
-        yield "patch", data["patch"]
-    for one in data.get("inputs", ()):
-        source = f" [{one['source']}]" if "source" in one else ""
-        if one["written"]:
-            yield "input", f"{one['at']} = {one['value']}{source}"
-        else:
-            yield "input", f"{one['path']} = {one['value']}, which is not written"
-    for one in data.get("defaults", ()):
-        yield (
-            "default",
-            f"{one['row']} = {one['value']} (edition {one['edition']}): {one['reason']}",
-        )
-    if "mayBeSet" in data:
-        yield "may be set", ", ".join(data["mayBeSet"])
-    if "fixed" in data:
-        yield "fixed", data["fixed"]
-    if "input" in data:
-        yield "no patch", f"the plan owns it: change {data['input']}"
-    for one in data.get("cost", ()):
-        when = f"if {one['when']}: " if "when" in one else ""
-        known = f" [{one['evidence']}: {one['source']}]" if "source" in one else ""
-        yield "a change", f"{when}{one['does']}{known}"
-
-
-def _spelled(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -20,19 +20,19 @@ def words(root: type, path: Path, value: object) -> Iterator[object]:
 
 
 def example(root: type, path: Path) -> Iterator[object]:
-    """A good value for a field that may be left out, as a file's would be read; nothing where none is known."""
+    """Good values for a field that may be left out, as a file's would be read; nothing where none is known."""
     here = spot(root, path)
     if here is None:
         return
     choices = list(words(root, path, None))
     if choices:
-        yield choices[0]
+        yield from choices
         return
     import yaml
 
     try:
         yield _adapter(here).validate_python(
-            yaml.safe_load(here.example), by_alias=True, by_name=False
+            yaml.safe_load(here.example or "x"), by_alias=True, by_name=False
         )
     except (ValidationError, yaml.YAMLError):
         return

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import Literal, NamedTuple
 
 from gangform.documents.document import Document
@@ -150,8 +149,7 @@ def of_plan(
     """Every field of a plan below some paths with other values; `name` is put before the path of the cause."""
     for start in within:
         for path, value in leaves(at(plan, start), start, models=False):
-            # Builders place and do not reckon: any other value shows.
-            for other in islice(others(value), 1):
+            for other in others(value):
                 yield Variant(Cause("plan", (*name, *path), value), make(path, other))
 
 

@@ -26,8 +26,9 @@ def lines(text: str, file: str) -> Mapping[int, Line]:
     found: dict[int, Line] = {}
     written = text.splitlines()
     starts = {
-        line: (one, path)
+        line: Line(key, one.manifest, path)
         for one in read_manifests(text, file)
+        for key in (key_of(one.manifest),)
         for line, path in one.places.innermost().items()
     }
     here = None
@@ -35,7 +36,6 @@ def lines(text: str, file: str) -> Mapping[int, Line]:
         here = starts.get(number, here)
         if here is None:
             continue
-        one, path = here
         between = number not in starts and line.startswith("---")
-        found[number] = Line(key_of(one.manifest), one.manifest, None if between else path)
+        found[number] = here._replace(path=None) if between else here
     return found

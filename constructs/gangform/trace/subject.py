@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import TypeVar
 
 from gangform.admission.admission import BACKENDS
@@ -110,10 +110,19 @@ class Subject:
         """The documents, everything derived again."""
         return self._from([self._plan(one, cluster, library) for one in self.servings], cluster)
 
+    def _replanned(
+        self, index: int, serving: Serving, cluster: Cluster | None
+    ) -> Sequence[Document]:
+        """The documents with one serving, or another version of it, derived again."""
+        return self._instead(index, self._plan(serving, cluster), cluster)
+
     def _instead(
         self, index: int, plan: ServingPlan, cluster: Cluster | None
     ) -> Sequence[Document]:
-        """The documents with one plan in place of another."""
+        """The documents with one plan in place of another; the foundation sees of it what it demands."""
+        alike = self.name == FOUNDATION and cluster in (None, self.cluster)
+        if alike and plan.demands == self._plans[index].demands:
+            return self.bundle.documents
         return self._from([*self._plans[:index], plan, *self._plans[index + 1 :]], cluster)
 
     def _from(
@@ -135,7 +144,8 @@ class Subject:
 
     def _variants(self) -> Iterator[Variant]:
         yield from self._plan_variants()
-        yield from of_formulas(self._anew)
+        for index, serving in enumerate(self.servings):
+            yield from of_formulas(partial(self._replanned, index, serving, None))
         yield from self._input_variants()
         yield from of_table(self.table, self._under)
 
@@ -168,15 +178,41 @@ class Subject:
 
             def make(other: Model, cluster: Cluster | None, index: int = index) -> Make:
                 assert isinstance(other, Serving)
-                return lambda: self._instead(index, self._plan(other, cluster), cluster)
+                return partial(self._replanned, index, other, cluster)
 
             yield from self._of_model(serving, ("servings", serving.name), make)
+        yield from self._shared()
         at = ("clusters", self.cluster.name)
         yield from self._of_model(
             self.cluster, at, lambda other, _: lambda: self._anew(_a_cluster(other))
         )
         yield from self._renamed(at)
         yield from self._profile_variants()
+
+    def _shared(self) -> Iterator[Variant]:
+        """Texts that several servings have in common, changed in all of them: a queue for two stays for one."""
+        common: dict[tuple[Path, str], list[Serving]] = {}
+        for serving in self.servings:
+            for path, value in leaves(serving):
+                if isinstance(value, str):
+                    common.setdefault((path, value), []).append(serving)
+        for (path, value), here in common.items():
+            if len(here) < 2:
+                continue
+            for other in self._others(Serving, path, value):
+                changed = [
+                    replaced(one, path, other) if one in here else one for one in self.servings
+                ]
+                make = self._with_all(changed, self._with_pool(path, value, str(other)))
+                for one in here:
+                    yield Variant(Cause("input", ("servings", one.name, *path), value), make)
+
+    def _with_pool(self, path: Path, old: str, new: str) -> Cluster:
+        """The cluster, with a pool of that name too where a serving is to name it."""
+        if path != ("pool",):
+            return self.cluster
+        pools = {**self.cluster.pools, new: self.cluster.pools[old]}
+        return self.cluster.model_copy(update={"pools": pools})
 
     def _renamed(self, at: Path) -> Iterator[Variant]:
         """Keys of the cluster's maps by another name, with all servings that refer to them."""
@@ -194,7 +230,11 @@ class Subject:
                     yield Variant(cause, self._with_all(servings, cluster))
 
     def _with_all(self, servings: Sequence[Serving], cluster: Cluster) -> Make:
-        return lambda: self._from([self._plan(one, cluster) for one in servings], cluster)
+        @cache
+        def make() -> Sequence[Document]:
+            return self._from([self._plan(one, cluster) for one in servings], cluster)
+
+        return make
 
     def _of_model(
         self, model: Model, at: Path, make: Callable[[Model, Cluster | None], Make]
@@ -202,15 +242,18 @@ class Subject:
         for path, value in leaves(model):
             for other in self._others(type(model), path, value):
                 cluster = None
-                if path == ("pool",) and isinstance(model, Serving):
-                    pools = {**self.cluster.pools, str(other): self.cluster.pools[model.pool]}
-                    cluster = self.cluster.model_copy(update={"pools": pools})
+                if isinstance(model, Serving):
+                    cluster = self._with_pool(path, model.pool, str(other))
                 cause = Cause("input", (*at, *path), value)
                 yield Variant(cause, make(replaced(model, path, other), cluster))
 
     def _others(self, root: type, path: Path, value: object) -> Iterator[object]:
         if value is None:
-            yield from example(root, path)
+            # What is good may be what the plan has chosen by itself.
+            for one in example(root, path):
+                yield one
+                if not isinstance(one, str):
+                    yield from others(one)
             return
         known = _REGISTRIES.get(path) if root is Serving else None
         if known is not None:

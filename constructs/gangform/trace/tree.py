@@ -73,7 +73,7 @@ def others(value: object) -> Iterator[object]:
     elif isinstance(value, int):
         kind = type(value)
         yield kind(int(value) * 2 + 1)
-        if value > 1:
+        if value > 0:
             yield kind(int(value) // 2)
     elif isinstance(value, (Decimal, Fraction)):
         yield value * 2
