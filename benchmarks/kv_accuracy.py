@@ -87,7 +87,9 @@ BESIDE: Mapping[str, str] = {
     "minimax-m2.5": "minimax-m2.7",
     "kimi-k2.5": "kimi-k2-thinking",
     "kimi-k2.6": "kimi-k2-thinking",
-    "qwen3-coder-480b": "qwen3-coder-480b",
+    "glm-5.1": "glm-5",
+    "qwen3.5-27b": "qwen3.6-27b",
+    "qwen3.5-35b": "qwen3.6-35b",
 }
 """Models with the shape of a shipped one, by their plain names."""
 

@@ -241,6 +241,7 @@ MISSES = {
     "k033": "offline, with twice the batch of a server",
     "k062": "sampling takes half as much as in other rows of that class",
     "k069": "the V0 engine profiled 9.37 GiB where 1.1 follow from its tokens",
+    "k075": "how much of that checkpoint is narrowed is not known",
 }
 """Rows whose cache is off by more than the band and half a GiB, with what is known of the reason."""
 
