@@ -17,6 +17,7 @@
                      tokens                                where a request has no fixed part
                      requests, requestsAtMost, longestContext,
                      stages: [{layers, weightsBytes, overheadBytes, cacheBytesPerToken, cacheFixedBytes,
+                               weights: {expertsBytes, cutBytes, wholeBytes, tablesBytes},
                                cachePagedBytes, availableBytes, tokens}]
                      waysOut: [{kind, change, gpus, verdict, weightsBytes, availableBytes, requests}]}
             startup: {basis, readBytes, bandwidthBytesPerSecond, loadSeconds, coldStartSeconds, worstSeconds,
@@ -180,6 +181,11 @@ def _memory(plan: MemoryPlan, ways: Iterable[Way]) -> dict[str, Any]:
                     {
                         "layers": stage.layers,
                         "weightsBytes": int(stage.weights),
+                        "weights": None
+                        if stage.held is None
+                        else {
+                            f"{name}Bytes": int(size) for name, size in stage.held._asdict().items()
+                        },
                         "overheadBytes": int(stage.overhead),
                         "cacheBytesPerToken": stage.cache_per_token,
                         "cacheFixedBytes": int(stage.cache_fixed),
