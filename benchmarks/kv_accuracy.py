@@ -43,14 +43,22 @@ GPUS: tuple[tuple[str, str, str], ...] = (
     ("a100.*40", "39.5", "8.0"),
     ("a100|a800", "79.2", "8.0"),
     ("gb10", "121.69", "12.1"),
+    ("gb300", "276.8", "10.3"),
+    ("b300", "267.9", "10.3"),
     ("gb200", "184.3", "10.0"),
     ("b200", "178.35", "10.0"),
-    ("l40s|l20|a40|l40", "44.4", "8.9"),
+    ("l40s|l20|a40|l40|a6000", "44.4", "8.9"),
+    ("a10g?\\b|l4\\b", "22", "8.6"),
     ("5090", "31.4", "12.0"),
     ("4090", "23.6", "8.9"),
     ("3090", "23.6", "8.6"),
 )
 """What CUDA reports in GiB, and the capability (`engines §8.1`; GB10 from public logs), by a pattern of the GPU."""
+
+OF_NOMINAL = Decimal("0.985")
+"""GiB that CUDA reports for each GB on the box of a GPU that is not listed."""
+ANOTHER = Decimal("0.1")
+"""A size that differs by more than this from the listed one is that of another GPU of the name (H100 NVL 94 GB)."""
 
 RELEASES: tuple[tuple[tuple[int, int], str], ...] = (
     ((2026, 11), "0.33"),
@@ -87,7 +95,9 @@ BESIDE: Mapping[str, str] = {
     "minimax-m2.5": "minimax-m2.7",
     "kimi-k2.5": "kimi-k2-thinking",
     "kimi-k2.6": "kimi-k2-thinking",
-    "qwen3-coder-480b": "qwen3-coder-480b",
+    "glm-5.1": "glm-5",
+    "qwen3.5-27b": "qwen3.6-27b",
+    "qwen3.5-35b": "qwen3.6-35b",
 }
 """Models with the shape of a shipped one, by their plain names."""
 
@@ -156,7 +166,10 @@ def number_format(row: Row) -> str:
         ("int4", "int4"),
         ("w4a16", "int4"),
         ("awq", "int4"),
+        ("gptq", "int4"),
         ("fp8", "fp8"),
+        ("int8", "fp8"),
+        ("w8a8", "fp8"),
         ("fp32", "fp32"),
         ("bf16", "bf16"),
         ("fp16", "bf16"),
@@ -170,17 +183,19 @@ def profile_of(row: Row, library: Library) -> ModelProfile:
     """The shipped profile of a row's model, in the row's number format."""
     wanted = plain(row["model"])
     wanted = BESIDE.get(wanted, wanted)
-    found = [
-        library.models[name]
-        for name in library.models
-        if wanted in (plain(name), plain(library.models[name].repository))
-    ]
+    found = alike(wanted, library) or alike(wanted.removesuffix("-thinking"), library)
     if not found:
         raise Skipped(f"no profile of {row['model']}")
     kind = number_format(row)
     same = [one for one in found if one.weights == kind]
     everything = kind in ("fp32", "bf16", "fp8") or "w4a16" in row["weight_dtype"].lower()
     return same[0] if same else stored_as(found[0], kind, everything=everything)
+
+
+def alike(wanted: str, library: Library) -> list[ModelProfile]:
+    """The shipped profiles of a plain name."""
+    profiles = (library.models[name] for name in library.models)
+    return [one for one in profiles if wanted in (plain(one.name), plain(one.repository))]
 
 
 def stored_as(model: ModelProfile, kind: str, *, everything: bool) -> ModelProfile:
@@ -221,12 +236,13 @@ def hardware_of(row: Row) -> HardwareShape:
     total = re.search(r"total(?:_gpu_memory)?(?: is about)? ([0-9.]+) GiB", row["notes"])
     known = next((one for one in GPUS if re.search(one[0], name)), None)
     size = re.search(r"([0-9]+) ?gb", name)
+    nominal = Decimal(size[1]) * OF_NOMINAL if size else None
     if total:
         visible = total[1]
-    elif known:
+    elif known and (nominal is None or abs(Decimal(known[1]) / nominal - 1) < ANOTHER):
         visible = known[1]
-    elif size:
-        visible = str(Decimal(size[1]) * Decimal("0.985"))
+    elif nominal is not None:
+        visible = str(nominal)
     else:
         raise Skipped(f"memory of {row['gpu']} not known")
     return HardwareShape(
@@ -253,7 +269,7 @@ def whole(row: Row, column: str) -> int:
 def release_of(row: Row) -> str:
     """The release, or one of the same class where the row names a span or a date."""
     text = row["version"]
-    found = re.search(r"\b(0\.[0-9]+(?:\.[0-9]+)?)", text)
+    found = re.search(r"(?<![0-9.])(0\.[0-9]+(?:\.[0-9]+)?)", text)
     if found:
         return found[1]
     if "V0" in text:
@@ -301,6 +317,16 @@ def cache_type(row: Row) -> str:
     raise Skipped(f"cache in {row['kv_dtype']} is not modelled")
 
 
+def context_of(row: Row, model: ModelProfile) -> int:
+    """The length that one request has to find room for.
+
+    Where none is printed, an engine that failed had that of the model, and one that started may have had any.
+    """
+    if row["max_model_len"]:
+        return int(row["max_model_len"])
+    return model.context_limit if "start FAILED" in row["notes"] else 16
+
+
 def planned(
     row: Row, library: Library, *, available: str = "", more: tuple[str, ...] = ()
 ) -> MemoryPlan:
@@ -321,10 +347,11 @@ def planned(
     else:
         raise Skipped("GPU not given")
     fit = Fit(available_kv=Bytes.gib(available)) if available else Fit()
+    model = profile_of(row, library)
     given: dict[str, Any] = {
         "name": "row",
         "namespace": "m",
-        "model": profile_of(row, library),
+        "model": model,
         "pool": "gpu",
         "engine": Engine(
             version=release_of(row),
@@ -339,7 +366,7 @@ def planned(
             expert_parallel=bool(row["ep"]),
         ),
         "groups": 1,
-        "context": whole(row, "max_model_len") if row["max_model_len"] else 16,
+        "context": context_of(row, model),
         "admission": Admission(backend="none"),
         "fit": fit,
     }
@@ -350,9 +377,23 @@ def planned(
         pools={"gpu": Pool(hardware=hardware)},
     )
     plan = plan_serving(Serving(**given), cluster=home, library=NOTHING)
+    refusals = [one.code.id for one in plan.findings if one.code.id in REFUSALS]
+    if refusals:
+        return plan.lead.memory._replace(verdict="does not fit")
     return plan.lead.memory
 
 
+REFUSALS = frozenset(
+    {
+        "tensor-does-not-divide-heads",
+        "tensor-does-not-divide-vocabulary",
+        "tensor-does-not-divide-kv-heads",
+        "fp8-block-is-cut",
+        "experts-do-not-divide",
+        "pipeline-longer-than-model",
+    }
+)
+"""Start-up refusals that follow from the model and the split alone; they count as what does not fit."""
 NOTHING = Library(models={}, hardware={})
 
 

@@ -241,6 +241,7 @@ MISSES = {
     "k033": "offline, with twice the batch of a server",
     "k062": "sampling takes half as much as in other rows of that class",
     "k069": "the V0 engine profiled 9.37 GiB where 1.1 follow from its tokens",
+    "k075": "how much of that checkpoint is narrowed is not known",
 }
 """Rows whose cache is off by more than the band and half a GiB, with what is known of the reason."""
 
@@ -315,12 +316,37 @@ def test_the_script_prints_rows_medians_and_both_counts(
         ({"weight_dtype": "ternary"}, "number format of the weights not given"),
         ({"gpu": "mystery"}, "memory of mystery not known"),
         ({"version": "main"}, "release not given"),
+        ({"gpu": "", "avail_kv_gib_per_gpu": ""}, "GPU not given"),
     ],
 )
 def test_a_row_that_nobody_can_predict_says_why(changes: dict[str, str], reason: str) -> None:
     row = {**ROWS["k036"], **changes}
     with pytest.raises(KV.Skipped, match=re.escape(reason)):
         KV.outcome(row, KV.Library.shipped())
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({"tp": "5"}, "does not fit"),  # 151936 rows of the vocabulary over five ranks
+        ({"tp": "4"}, "fits"),
+        ({"gpu": "RTX 4090 24GB"}, "does not fit"),
+        ({"gpu": "Unheard 48GB"}, "fits"),
+        ({"weight_dtype": "AWQ", "gpu": "RTX 4090 24GB"}, "fits"),
+        ({"version": "v0.20.2", "gpu": "H100 NVL 94GB"}, "fits"),
+        ({"max_model_len": "", "notes": "quality A: start FAILED", "gpu": "A100 40GB"}, "fits"),
+    ],
+)
+def test_a_row_of_ones_own_is_judged(changes: dict[str, str], verdict: str) -> None:
+    row = {**ROWS["k051"], "avail_kv_gib_per_gpu": "", "version": "0.19.0", **changes}
+    assert KV.outcome(row, KV.Library.shipped()).verdict == verdict
+
+
+def test_a_gpu_of_another_size_is_another_gpu() -> None:
+    row = ROWS["k051"]
+    shapes = {size: KV.hardware_of({**row, "gpu": f"H100 {size}GB"}) for size in (80, 94)}
+    assert shapes[80].gpu.visible_memory == Bytes.gib("79.18")
+    assert shapes[94].gpu.visible_memory == Bytes.gib("92.59")
 
 
 @pytest.mark.parametrize(

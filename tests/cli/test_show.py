@@ -298,6 +298,7 @@ def test_wide_says_what_the_overhead_is_made_of(run: Run) -> None:
     wide = run("plan", "r1", "-o", "wide").out
     for name in ("activation", "communication", "graphs", "sampling on the last stage"):
         assert f"  {name}  " in wide
+    assert "GiB experts, " in wide and "cut over tensor ranks" in wide
     data = json.loads(run("plan", "r1", "-o", "json").out)
     parts = data["clusters"][0]["servings"][0]["memory"]["overheadParts"]
     assert all(part["source"] for part in parts)

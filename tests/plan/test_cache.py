@@ -139,15 +139,15 @@ def test_equal_groups_of_equal_layers_lose_nothing_but_the_block() -> None:
 
 
 def test_a_page_is_as_large_as_the_largest_state() -> None:
-    """15 layers of 60 keep tokens; three groups of 15 keep a state of 4 MiB, so that a page holds 2048 tokens."""
+    """15 layers of 60 keep tokens; three groups of 15 keep two states of 4 MiB: 2048 tokens a page."""
     model = shape(
         layers=60,
         attention=Attention(kind="gqa", heads=32, kv_heads=2, head_dim=256),
         states=(State(layers=45, size=Bytes(4 * 2**20)),),
     )
     layer = 2 * 2 * 256 * 2
-    assert paged(model, 1, span=60) == 15 * (1 + 3) * 2048 * layer
-    assert paged(model, 2049, span=60) == 15 * (2 + 3) * 2048 * layer
+    assert paged(model, 1, span=60) == 15 * (1 + 6) * 2048 * layer
+    assert paged(model, 2049, span=60) == 15 * (2 + 6) * 2048 * layer
 
 
 def test_a_stage_without_layers_takes_nothing() -> None:

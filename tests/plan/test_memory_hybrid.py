@@ -105,7 +105,7 @@ def test_a_hybrid_has_two_numbers_and_no_tokens() -> None:
     (stage,) = found.stages
     assert (found.tokens, stage.tokens) == (None, None)
     assert (stage.cache_per_token, stage.cache_fixed) == (15 * LAYER, 45 * 4 * 2**20)
-    assert stage.cache_paged == (32_768 // 2048 + 3) * 15 * 2048 * LAYER
+    assert stage.cache_paged == (32_768 // 2048 + 6) * 15 * 2048 * LAYER
     need = stage.cache_fixed + 32_768 * stage.cache_per_token
     assert found.short == need - 10 * GIB
     assert found.requests == Decimal(10 * GIB * 100 // stage.cache_paged) / 100

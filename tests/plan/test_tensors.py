@@ -14,6 +14,7 @@ from gangform.inputs.model import (
     Architecture,
     Attention,
     Experts,
+    Measured,
     ModelProfile,
     TensorClass,
     Tensors,
@@ -154,6 +155,37 @@ def test_key_and_value_projections_are_copied_beyond_their_heads() -> None:
     # A rank of 16 holds one head of four in place of a quarter of one.
     copied = weights(heads, tensor=16) - weights(model(), tensor=16)
     assert copied == 10 * HIDDEN * 2 * 50 * 3 // 4
+
+
+@settings(deadline=None)
+@given(
+    tensor=st.integers(1, 64),
+    pipeline=st.integers(1, 10),
+    replicated=st.integers(0, 10**8),
+    kv_heads=st.integers(1, 8),
+)
+def test_classes_add_up_to_the_weights(
+    tensor: int, pipeline: int, replicated: int, kv_heads: int
+) -> None:
+    profile = model(
+        tensors=Tensors(replicated=TensorClass(size=Bytes(replicated))),
+        architecture={"attention": Attention(kind="gqa", heads=64, kv_heads=kv_heads, head_dim=50)},
+    )
+    shape = split(tensor=tensor, pipeline=pipeline)
+    for stage in range(pipeline):
+        held = tensors.stage_held(profile, shape, stage)
+        assert held is not None
+        whole = tensors.stage_weights(profile, shape, stage)
+        assert whole <= sum(held) <= whole + 3
+        assert (held.tables > 0) == (stage in (0, pipeline - 1))
+
+
+def test_what_is_known_as_a_whole_has_no_classes() -> None:
+    known = model(
+        measured=Measured(weights_per_gpu=Bytes.gib(1), kv_bytes_per_token=1), architecture={}
+    )
+    assert tensors.stage_held(known, split(), 0) is None
+    assert tensors.stage_held(model(parameters=None), split(), 0) is None
 
 
 @settings(deadline=None)

@@ -44,10 +44,16 @@ class Mla(NamedTuple):
     value: int = 128
 
 
-LATENTS = {"glm-5.2-fp8": Mla(query_rank=2048, unrotated=192, value=256)}
-INDEX_HEADS = {"deepseek-v3.2": 64, "glm-5.2-fp8": 32}
+GLM = Mla(query_rank=2048, unrotated=192, value=256)
+LATENTS = {"glm-5-fp8": GLM, "glm-5.2-fp8": GLM}
+INDEX_HEADS = {"deepseek-v3.2": 64, "glm-5-fp8": 32, "glm-5.2-fp8": 32}
 """Heads of 128 elements of the index of sparse attention."""
-BESIDE = {"mistral-small-3.2": 439_000_000, "qwen3.5-397b": 456_000_000}
+BESIDE = {
+    "mistral-small-3.2": 439_000_000,
+    "qwen3.5-397b": 456_000_000,
+    "qwen3.6-27b": 456_000_000,
+    "qwen3.6-35b-a3b": 456_000_000,
+}
 """Encoders of images, as their published totals leave for them."""
 OTHERWISE = {
     # Queries and outputs by low ranks in eight groups; compressors and an index on 41 and 21 layers.
@@ -55,9 +61,13 @@ OTHERWISE = {
     * (4096 * 1024 + 1024 * 64 * 512 + 4096 * 512 + 8 * 4096 * 1024 + 8 * 1024 * 4096)
     + 21 * (1024 * 64 * 128 + 4096 * 64 + 4096 * 1024 * 2 + 4096 * 256 * 2)
     + 20 * 4096 * 512 * 2,
-    # 15 layers whose queries have gates, 45 of linear attention.
+    # One of four layers has queries with gates, the others are linear attention.
     "qwen3.5-397b": 15 * (4096 * 32 * 256 * 2 + 2 * 4096 * 2 * 256 + 32 * 256 * 4096)
     + 45 * (4096 * 20480 + 4096 * 128 + 12288 * 4 + 8192 * 4096),
+    "qwen3.6-27b": 16 * (5120 * 24 * 256 * 2 + 2 * 5120 * 4 * 256 + 24 * 256 * 5120)
+    + 48 * (5120 * 16384 + 5120 * 96 + 10240 * 4 + 6144 * 5120),
+    "qwen3.6-35b-a3b": 10 * (2048 * 16 * 256 * 2 + 2 * 2048 * 2 * 256 + 16 * 256 * 2048)
+    + 30 * (2048 * 12288 + 2048 * 64 + 8192 * 4 + 4096 * 2048),
 }
 """Parameters of all attention where it is neither of the two kinds."""
 WIDTHS = {
@@ -179,17 +189,22 @@ def test_parameters_follow_from_the_architecture(path: Path) -> None:
         ("deepseek-v4-flash", "284"),
         ("glm-4.7", "352.8"),
         ("glm-4.7-fp8", "352.8"),
+        ("glm-5-fp8", "743.9"),
         ("glm-5.2-fp8", "743.4"),
         ("gpt-oss-120b", "116.8"),
         ("gpt-oss-20b", "20.9"),
         ("kimi-k2-thinking", "1026.4"),
         ("llama-4-maverick", "400.7"),
         ("minimax-m2.7", "228.7"),
+        ("mixtral-8x22b", "140.6"),
         ("mistral-small-3.2", "24.0"),
         ("qwen2.5-7b", "7.62"),
         ("qwen3-14b", "14.77"),
+        ("qwen3-30b-a3b", "30.53"),
         ("qwen3-8b", "8.19"),
         ("qwen3.5-397b", "397"),
+        ("qwen3.6-27b", "27.4"),
+        ("qwen3.6-35b-a3b", "35.1"),
         ("kimi-k2", "1026.4"),
         ("llama-3.1-405b", "405.9"),
         ("llama-3.1-405b-fp8", "405.9"),

@@ -151,6 +151,11 @@ def _memory(plan: MemoryPlan, ways: Iterable[Way]) -> dict[str, Any]:
                     {
                         "layers": stage.layers,
                         "weightsBytes": int(stage.weights),
+                        "weights": None
+                        if stage.held is None
+                        else {
+                            f"{name}Bytes": int(size) for name, size in stage.held._asdict().items()
+                        },
                         "overheadBytes": int(stage.overhead),
                         "cacheBytesPerToken": stage.cache_per_token,
                         "cacheFixedBytes": int(stage.cache_fixed),

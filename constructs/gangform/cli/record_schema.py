@@ -31,6 +31,12 @@ TEXT, WHOLE, BOOLEAN = Value("string"), Value("integer"), Value("boolean")
 _STAGE = {
     "layers": WHOLE,
     "weightsBytes": WHOLE,
+    "weights?": {
+        "expertsBytes": WHOLE,
+        "cutBytes": Value("integer", "what tensor ranks share"),
+        "wholeBytes": Value("integer", "what each of them keeps"),
+        "tablesBytes": Value("integer", "embedding and output head"),
+    },
     "overheadBytes": WHOLE,
     "cacheBytesPerToken": WHOLE,
     "cacheFixedBytes": Value("integer", "what one request keeps however long it is"),

@@ -249,14 +249,21 @@ def _memory(plan: MemoryPlan, ways: Sequence[Way], *, wide: bool) -> Iterator[Ce
             f"{stage.available.human()}"
         )
         yield name, f"{stage.layers} layers; {sums} for the cache; {_tokens(stage)}"
+        if wide and stage.held is not None:
+            held = stage.held
+            yield (
+                "",
+                f"weights: {held.experts.human()} experts, {held.cut.human()} cut over tensor ranks, "
+                f"{held.whole.human()} whole on each, {held.tables.human()} embedding and head",
+            )
     one = f"one alone finds room for {plan.longest} tokens"
     if plan.tokens is not None:
-        held = f"{plan.tokens} tokens a rank, {plan.requests} requests"
+        room = f"{plan.tokens} tokens a rank, {plan.requests} requests"
     elif plan.requests == plan.requests_most:
-        held = f"{plan.requests} requests"
+        room = f"{plan.requests} requests"
     else:
-        held = f"{plan.requests} to {plan.requests_most} requests"
-    yield "cache", f"{held} of {plan.context} tokens a group; {one}"
+        room = f"{plan.requests} to {plan.requests_most} requests"
+    yield "cache", f"{room} of {plan.context} tokens a group; {one}"
     for way in ways:
         yield "  way out", way.text
 

@@ -43,7 +43,7 @@ def terms(ask: LaunchRequest) -> MemoryTerms:
     return MemoryTerms(
         utilization=utilization(ask),
         overhead=Bytes(activation + outside[0] + graphs[0]),
-        band=_band(ask),
+        band=_band(ask, era),
         block=table.BLOCK,
         cache_element=_element(ask),
         source=f"engines §6.3, class {era.letter}, "
@@ -68,10 +68,10 @@ def _measured(
     return None
 
 
-def _band(ask: LaunchRequest) -> Bytes:
+def _band(ask: LaunchRequest, era: table.Era) -> Bytes:
     """Error of the overheads, either way."""
     shared = table.UNIFIED_BAND.value if ask.hardware.gpu.unified else 0
-    return Bytes.gib(table.BAND.value + shared)
+    return Bytes.gib(era.band.value + shared)
 
 
 def _large(ask: LaunchRequest) -> bool:

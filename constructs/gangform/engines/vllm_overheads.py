@@ -33,6 +33,8 @@ class Era(NamedTuple):
     """GiB outside of torch with one tensor rank, two, and more."""
     graphs: Figure
     """GiB of CUDA graphs that are taken from the share before the cache is sized."""
+    band: Figure
+    """GiB that the overheads may be off, either way."""
     chunked: bool
     """Whether long prompts are cut, so that a step never holds more than the batched tokens."""
 
@@ -60,11 +62,17 @@ _GRAPHS = Figure(
     "§6.3: 0.51 to 1.85, mean 1.04; the suggestion there, since larger models capture more",
 )
 
+_BAND = Figure(Decimal("1.5"), "engines §6.3: tolerance of the overheads")
+_BAND_OLD = Figure(
+    Decimal(4),
+    "engines §6.3: V0 is length dependent; k071, k001 and k069 are off by 0.6, 2.1 and 8.2",
+)
+
 ERAS = (
-    Era("A", Release(0, 21), _UNSORTED, (_ONE, _TWO, _MANY), _GRAPHS, True),
-    Era("B", Release(0, 17), _UNSORTED, (_ONE, _TWO, _MANY), _NO_GRAPHS, True),
-    Era("C", Release(0, 8), _SORTED, (_ONE_OLD, _TWO_OLD, _MANY_OLD), _NO_GRAPHS, True),
-    Era("D", Release(0, 0), _SORTED, (_ONE_OLD, _TWO_OLD, _MANY_OLD), _NO_GRAPHS, False),
+    Era("A", Release(0, 21), _UNSORTED, (_ONE, _TWO, _MANY), _GRAPHS, _BAND, True),
+    Era("B", Release(0, 17), _UNSORTED, (_ONE, _TWO, _MANY), _NO_GRAPHS, _BAND, True),
+    Era("C", Release(0, 8), _SORTED, (_ONE_OLD, _TWO_OLD, _MANY_OLD), _NO_GRAPHS, _BAND, True),
+    Era("D", Release(0, 0), _SORTED, (_ONE_OLD, _TWO_OLD, _MANY_OLD), _NO_GRAPHS, _BAND_OLD, False),
 )
 """Newest first. D is the V0 engine, which runs a whole context as one step up to `CHUNKED_FROM` tokens."""
 
@@ -91,8 +99,6 @@ MIXTURE_CHUNK = Figure(
 )
 """Tokens at the most that the kernels of experts take at once."""
 
-BAND = Figure(Decimal("1.5"), "engines §6.3: tolerance of the overheads")
-"""GiB, either way."""
 UNIFIED_BAND = Figure(
     Decimal("4.5"),
     "MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks#204: 4.4 GiB less by the loader alone; NVIDIA/xr-ai#462: the page "

@@ -17,6 +17,9 @@ from gangform.inputs.model import Architecture, Window
 from gangform.plan.figures import formula
 from gangform.units import Bytes
 
+_STATES = 2
+"""States that a request may hold of each layer: its own, and one that prefix caching keeps (`engines §6.1`)."""
+
 
 def share_of_stage(layers: int, span: int, whole: int) -> int:
     """Layers of a kind in a stage of `span` layers: in proportion, rounded up, since kinds alternate."""
@@ -131,7 +134,7 @@ def _kinds(
         kept = _kept(window, terms, context)
         yield _Kind(here(window.layers), _window_token(architecture, window, tensor, terms), kept)
     for state in architecture.states:
-        yield _Kind(here(state.layers), 0, 1, -(-int(state.size) // tensor))
+        yield _Kind(here(state.layers), 0, _STATES, -(-int(state.size) // tensor))
 
 
 @formula(

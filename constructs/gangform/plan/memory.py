@@ -15,7 +15,7 @@ from gangform.inputs.model import ModelProfile
 from gangform.inputs.serving import Fit
 from gangform.plan.cache import cache_fixed, cache_paged, cache_per_token, short, tokens
 from gangform.plan.figures import formula
-from gangform.plan.tensors import stage_layers, stage_weights
+from gangform.plan.tensors import Held, stage_held, stage_layers, stage_weights
 from gangform.units import Bytes
 
 _NOTHING = Bytes(0)
@@ -28,6 +28,8 @@ class Stage(NamedTuple):
 
     layers: int
     weights: Bytes
+    held: Held | None
+    """The weights by class, those on the host included; `None` where they are known as a whole only."""
     overhead: Bytes
     """Beside weights and cache: that of any stage, and sampling on the last."""
     cache_per_token: int
@@ -127,12 +129,14 @@ def derive(
         available = fit.available_kv
         if available is None:
             available = Bytes(usable - weights - overhead)
-        stages.append(_stage(model, shape, terms, count, context, weights, overhead, available))
+        held = stage_held(model, shape, index, span, terms.redundant_experts)
+        beside = _Beside(weights, held, overhead, available)
+        stages.append(_stage(model, shape, terms, count, context, beside))
     known = model.parameters is not None or model.measured is not None
     measured = fit.available_kv is not None
     lacking = max(stage.short for stage in stages)
-    held = [stage.tokens for stage in stages if stage.tokens is not None]
-    least = min(held) * shape.decode_context if len(held) == len(stages) else None
+    counts = [stage.tokens for stage in stages if stage.tokens is not None]
+    least = min(counts) * shape.decode_context if len(counts) == len(stages) else None
     if least is not None:
         requests = most = requests_of_tokens(least, shape.data, context)
         longest = least
@@ -165,16 +169,24 @@ def derive(
     )
 
 
+class _Beside(NamedTuple):
+    """What a GPU of a stage holds beside the cache, and what that leaves."""
+
+    weights: Bytes
+    held: Held | None
+    overhead: Bytes
+    available: Bytes
+
+
 def _stage(
     model: ModelProfile,
     shape: Shape,
     terms: MemoryTerms,
     count: int,
     context: int,
-    weights: Bytes,
-    overhead: Bytes,
-    available: Bytes,
+    beside: _Beside,
 ) -> Stage:
+    available = beside.available
     architecture = model.architecture
     per_token, fixed, uniform = 0, Bytes(0), True
     if model.measured is not None:
@@ -190,8 +202,9 @@ def _stage(
         needed = max(needed, Bytes(-(-pages // shape.decode_context)))
     return Stage(
         layers=count,
-        weights=weights,
-        overhead=overhead,
+        weights=beside.weights,
+        held=beside.held,
+        overhead=beside.overhead,
         cache_per_token=per_token,
         cache_fixed=fixed,
         cache_paged=needed,

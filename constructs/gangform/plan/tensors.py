@@ -69,6 +69,19 @@ def tensor_classes(model: ModelProfile, architecture: Architecture) -> Classes:
     return Classes(experts, table, replicated, held, rest - held, element)
 
 
+class Held(NamedTuple):
+    """Weights on one GPU of a stage by class; each rounded up, so that they may be a few bytes more than their sum."""
+
+    experts: Bytes
+    """Routed experts, shared by all expert ranks."""
+    cut: Bytes
+    """What tensor ranks share: attention, feed-forward, shared experts."""
+    whole: Bytes
+    """What every tensor rank has: replicated tensors and copied heads."""
+    tables: Bytes
+    """Embedding and head, shared by tensor ranks."""
+
+
 @formula(
     "experts / expert ranks + (dense + rest) / tensor + replicated, for the stage's layers; key and value projections "
     "copied where tensor exceeds their heads; embedding on the first stage and head on the last, / tensor",
@@ -90,19 +103,50 @@ def stage_weights(
         span: Its first layer and how many it has, where they are known already.
         redundant: Copies of experts over all expert ranks.
     """
-    architecture = model.architecture
     if model.measured is not None:
         return model.measured.weights_per_gpu
-    if architecture is None or model.parameters is None:
+    parts = _parts(model, shape, stage, span, redundant)
+    if parts is None:
         return Bytes(-(-int(model.checkpoint) // (shape.tensor * shape.pipeline)))
+    return _up(sum(parts, Fraction(0)))
+
+
+def stage_held(
+    model: ModelProfile,
+    shape: Shape,
+    stage: int,
+    span: tuple[int, int] | None = None,
+    redundant: int = 0,
+) -> Held | None:
+    """The same by class; `None` where nobody described the model, or measured it as a whole."""
+    parts = None if model.measured else _parts(model, shape, stage, span, redundant)
+    return None if parts is None else Held(*map(_up, parts))
+
+
+def _up(size: Fraction) -> Bytes:
+    return Bytes(-(-size.numerator // size.denominator))
+
+
+def _parts(
+    model: ModelProfile,
+    shape: Shape,
+    stage: int,
+    span: tuple[int, int] | None,
+    redundant: int,
+) -> tuple[Fraction, Fraction, Fraction, Fraction] | None:
+    """Experts, what is cut, what is whole and tables, exactly."""
+    architecture = model.architecture
+    if architecture is None or model.parameters is None:
+        return None
     if span is None:
         layers = stage_layers(architecture.layers, shape.pipeline)
         span = sum(layers[:stage]), layers[stage]
     first, count = span
     stored = tensor_classes(model, architecture)
     part = Fraction(count, architecture.layers)
-    total = stored.rest * part / shape.tensor + stored.replicated * part
-    total += _copied_heads(architecture, shape.tensor, stored.element) * part
+    cut = stored.rest * part
+    whole = stored.replicated * part
+    whole += _copied_heads(architecture, shape.tensor, stored.element) * part
     experts = architecture.experts
     dense = architecture.dense_layers
     if dense is None:
@@ -111,7 +155,8 @@ def stage_weights(
         here = max(0, min(first + count, dense) - first)
         if experts is not None and experts.layers is not None:
             here = share_of_stage(dense, count, architecture.layers)
-        total += stored.dense * Fraction(here, dense) / shape.tensor
+        cut += stored.dense * Fraction(here, dense)
+    routed = Fraction(0)
     if experts is not None:
         everywhere = experts.layers or architecture.layers - dense
         here = max(0, first + count - max(dense, first))
@@ -119,9 +164,9 @@ def stage_weights(
             here = share_of_stage(everywhere, count, architecture.layers)
         copies = Fraction(experts.routed + redundant, experts.routed)
         if everywhere > 0:
-            total += stored.experts * copies * Fraction(here, everywhere) / shape.expert_ranks
-    total += _tables(architecture, stored.table, shape.pipeline, stage) / shape.tensor
-    return Bytes(-(-total.numerator // total.denominator))
+            routed = stored.experts * copies * Fraction(here, everywhere) / shape.expert_ranks
+    tables = _tables(architecture, stored.table, shape.pipeline, stage)
+    return routed, cut / shape.tensor, whole, tables / shape.tensor
 
 
 def _tables(architecture: Architecture, table: Fraction, stages: int, stage: int) -> Fraction:
