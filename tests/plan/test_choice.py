@@ -275,6 +275,16 @@ def test_a_shape_that_fits_within_the_error_waits_for_better_ones(auto: Auto) ->
     alone = auto(node={"gpu": {"count": 1}}, model=gib(33 * 10**9, 66), context=16_384, nodes=1)
     assert written(alone) == "{tensor: 1}"
     assert "model-fits-tightly" in [one.code.id for one in alone.findings]
+    # Not even within the error are so many requests held.
+    many = auto(
+        node={"gpu": {"count": 1}},
+        model=gib(33 * 10**9, 66),
+        context=16_384,
+        nodes=1,
+        concurrency=50,
+    )
+    assert lost(many, tensor=1).lost == "holds too little"
+    assert "no-shape-holds-the-load" in [one.code.id for one in many.findings]
 
 
 def test_what_is_wrong_with_any_shape_is_no_reason_against_one(auto: Auto) -> None:

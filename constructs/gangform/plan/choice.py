@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
     parallelism: Parallelism
     shape: Shape
     memory: MemoryPlan | None
-    """`None` where it was refused before."""
+    """`None` where it lost before."""
     lost: str
     """In which respect it lost, in words that are the same for all of a kind; empty for the chosen one."""
     why: str
@@ -179,6 +179,8 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
     attention, layers = model.architecture.attention, model.architecture.layers
     experts = model.architecture.experts is not None
     looked: list[Candidate] = []
+    fewest: dict[int, int] = {}
+    """By number of GPUs, the fewest stages that anything which starts needs."""
 
     def refusals(split: Parallelism, placed: Shape) -> Iterator[Finding]:
         tried = serving.model_copy(update={"parallelism": split})
@@ -196,6 +198,11 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
                 return Candidate(split, placed, None, "is refused", one.what)
         if apart := _apart(placed, serving, hardware):
             return Candidate(split, placed, None, "leaves the fabric", apart)
+        # Stages are for nodes. Inside of one they idle most of the time, and are for what nothing else can cut.
+        enough = max(placed.size, fewest.setdefault(placed.gpus, placed.pipeline))
+        if placed.pipeline > enough:
+            why = f"pipeline {placed.pipeline}, where {enough} will do"
+            return Candidate(split, placed, None, _STAGES.lost, why)
         memory = measure(placed)
         return Candidate(split, placed, memory, *_verdict(memory, serving))
 
@@ -212,32 +219,12 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
                     here.append(cut)
                     if not cut.lost:
                         break
-        here = _without_idle_stages(here)
         looked += here
         if any(not one.lost for one in here):
             break
     held = [one for one in looked if not one.lost] or [one for one in looked if one.lost == _TIGHT]
     chosen, considered = _decided(_ORDERS[serving.prefer], held, looked)
     return Search(declared, serving.prefer, chosen, considered)
-
-
-def _without_idle_stages(here: Sequence[Candidate]) -> list[Candidate]:
-    """Stages are for nodes. Inside of one they idle most of the time, and are for what nothing else can cut."""
-    fewest: dict[int, int] = {}
-    for one in here:
-        if one.memory is not None:
-            known = fewest.get(one.shape.gpus, one.shape.pipeline)
-            fewest[one.shape.gpus] = min(known, one.shape.pipeline)
-
-    def judged(one: Candidate) -> Candidate:
-        enough = max(one.shape.size, fewest.get(one.shape.gpus, 1))
-        if one.memory is None or one.shape.pipeline <= enough or one.lost not in ("", _TIGHT):
-            return one
-        return one._replace(
-            lost=_STAGES.lost, why=f"pipeline {one.shape.pipeline}, where {enough} will do"
-        )
-
-    return [judged(one) for one in here]
 
 
 def _unsearchable(serving: Serving, model: ModelProfile) -> str:
@@ -257,20 +244,21 @@ def _divisors(number: int) -> list[int]:
 def _splits(
     hardware: HardwareShape, nodes: int, layers: int, *, experts: bool
 ) -> Iterator[Parallelism]:
-    """Every way to fill so many nodes, or a part of one."""
+    """Every way to fill so many nodes, or a part of one; those with few stages first."""
     node, domain = hardware.gpu.count, hardware.nvlink_domain
     for gpus in _divisors(node) if nodes == 1 else [nodes * node]:
-        for tensor in _divisors(gpus):
-            # A node is cut into equal parts, and an NVLink domain of several nodes taken by whole ones.
-            if tensor > domain or (node % tensor if tensor <= node else tensor % node):
+        for pipeline in _divisors(gpus):
+            if pipeline > layers:
                 continue
-            rest = gpus // tensor
-            for data in _divisors(rest) if experts else [1]:
-                if rest // data > layers:
+            for tensor in reversed(_divisors(gpus // pipeline)):
+                data = gpus // pipeline // tensor
+                # A node is cut into equal parts, and an NVLink domain of several nodes taken by whole ones.
+                uneven = node % tensor if tensor <= node else tensor % node
+                if tensor > domain or uneven or (data > 1 and not experts):
                     continue
                 for spread in (True,) if data > 1 else (False, True) if experts else (False,):
                     yield Parallelism(
-                        tensor=tensor, pipeline=rest // data, data=data, expert_parallel=spread
+                        tensor=tensor, pipeline=pipeline, data=data, expert_parallel=spread
                     )
 
 
@@ -293,11 +281,11 @@ _TIGHT = "fits tightly"
 def _verdict(memory: MemoryPlan, serving: Serving) -> tuple[str, str]:
     if memory.verdict == "does not fit":
         return "does not fit", f"short by {memory.short.human()}"
+    wanted = serving.concurrency or 1
+    if memory.requests < wanted and (memory.verdict == "fits" or serving.concurrency is not None):
+        return "holds too little", f"{memory.requests} of {counted(wanted, 'request')}"
     if memory.verdict != "fits":
         return _TIGHT, f"within the error of {memory.band.human()}"
-    wanted = serving.concurrency or 1
-    if memory.requests < wanted:
-        return "holds too little", f"{memory.requests} of {counted(wanted, 'request')}"
     return "", ""
 
 
@@ -344,10 +332,10 @@ _NEAR = (
 )
 
 
-def _distance(one: Candidate) -> tuple[int, int, Fraction, int, str]:
+def _distance(one: Candidate) -> tuple[int, tuple[int, int], Fraction, int, str]:
     """How far a shape is from holding the load, the nearest first."""
     lacks, requests = (one.memory.short, one.memory.requests) if one.memory else (0, 0)
-    stages = one.shape.pipeline if one.lost == _STAGES.lost else 0
+    stages = (-one.shape.gpus, one.shape.pipeline) if one.lost == _STAGES.lost else (0, 0)
     near = _NEAR.index(one.lost)
     return near, stages, -Fraction(requests), int(lacks), one.parallelism.written
 
