@@ -332,12 +332,12 @@ _NEAR = (
 )
 
 
-def _distance(one: Candidate) -> tuple[int, tuple[int, int], Fraction, int, str]:
+def _distance(one: Candidate) -> tuple[int, tuple[int, int], Fraction, int, bool, str]:
     """How far a shape is from holding the load, the nearest first."""
     lacks, requests = (one.memory.short, one.memory.requests) if one.memory else (0, 0)
     stages = (-one.shape.gpus, one.shape.pipeline) if one.lost == _STAGES.lost else (0, 0)
-    near = _NEAR.index(one.lost)
-    return near, stages, -Fraction(requests), int(lacks), one.parallelism.written
+    near, split = _NEAR.index(one.lost), one.parallelism
+    return (near, stages, -Fraction(requests), int(lacks), split.expert_parallel, split.written)
 
 
 def _nothing_holds(
