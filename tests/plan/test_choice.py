@@ -259,7 +259,8 @@ def test_every_other_shape_says_why_it_lost(shipped: Callable[..., ServingPlan])
     assert others
     assert all(one.lost and one.why for one in others)
     assert lost(plan, tensor=8).why == "experts: 1536 over 8 ranks is 192 = 1.5 blocks of 128"
-    assert lost(plan, tensor=4, expert_parallel=True).lost == "spreads experts without need"
+    assert lost(plan, tensor=8, expert_parallel=True).lost == "takes more GPUs"
+    assert lost(plan, tensor=8, expert_parallel=True).why == "8 instead of 4"
     assert lost(plan, tensor=1).lost == "does not fit"
     assert lost(plan, tensor=1).why.startswith("short by ")
     splits = [one.parallelism for one in searched(plan).considered]

@@ -121,8 +121,8 @@ class _Criterion(NamedTuple):
         return str((self.value or self.measure)(split, memory))
 
 
-_GPUS = _Criterion("takes more GPUs", "{} GPUs", lambda s, _: s.gpus)
-_NODES = _Criterion("takes more nodes", "{} nodes", lambda s, _: s.size)
+_GPUS = _Criterion("takes more GPUs", "{}", lambda s, _: s.gpus)
+_NODES = _Criterion("takes more nodes", "{}", lambda s, _: s.size)
 _STAGES = _Criterion("has more stages", "pipeline {}", lambda s, _: s.pipeline)
 _SEQUENCES = _Criterion(
     "cuts sequences without need", "decodeContext {}", lambda s, _: s.decode_context
@@ -130,7 +130,7 @@ _SEQUENCES = _Criterion(
 _DATA = _Criterion("has more data ranks", "data {}", lambda s, _: s.data)
 _REQUESTS = _Criterion(
     "holds fewer requests",
-    "{} requests",
+    "{}",
     lambda _, memory: -Fraction(memory.requests),
     lambda _, memory: memory.requests,
 )
