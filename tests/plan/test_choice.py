@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gangform.bundle import bundle
 from gangform.findings import InputError
-from gangform.inputs.cluster import Cluster, Library
+from gangform.inputs.cluster import Cluster, Domain, Library, Pool
 from gangform.inputs.hardware import HardwareShape, Rdma
 from gangform.inputs.model import Architecture, Attention, Experts, Measured, ModelProfile
 from gangform.inputs.parallelism import Parallelism
@@ -323,6 +323,34 @@ def test_a_load_that_nothing_holds_is_refused_with_what_would(auto: Auto) -> Non
     assert f"ask for a `concurrency` of {int(most.requests)}" in finding.fix
     fewer = auto(nodes=2, concurrency=int(most.requests))
     assert written(fewer) != ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "nodes", "most"),
+    [
+        (None, None, 16),
+        (None, 40, 16),
+        (None, 3, 3),
+        (None, 0, 1),
+        ({"level": "example.com/rack"}, 10, 4),
+        ({"level": "example.com/block"}, 10, 6),
+        ({"level": "example.com/rack", "mode": "preferred"}, 10, 10),
+        ({"level": "kubernetes.io/hostname"}, 10, 1),
+        ({"level": "example.com/row"}, 10, 10),
+    ],
+)
+def test_a_group_is_no_larger_than_where_it_has_to_lie(
+    make_serving: MakeServing, wanted: dict[str, Any] | None, nodes: int | None, most: int
+) -> None:
+    racks = ((("b0", "r0"), 4), (("b0", "r1"), 2), (("b1", "r2"), 4))
+    pool = Pool(
+        hardware="any",
+        nodes=nodes,
+        levels=("example.com/block", "example.com/rack", "kubernetes.io/hostname"),
+        domains=tuple(Domain(at=at, nodes=count) for at, count in racks),
+    )
+    asked = None if wanted is None else TopologyRequest(**wanted)
+    assert choice.most_nodes(make_serving(topology=asked), pool, 16) == most
 
 
 def test_a_context_that_nothing_holds_names_the_longest(auto: Auto) -> None:

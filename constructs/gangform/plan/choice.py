@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from gangform.apis.core import HOSTNAME
 from gangform.engines.engine import LaunchRequest, Shape
 from gangform.findings import Finding, InputPath, Path, Severity, counted, declare
+from gangform.inputs.cluster import Pool
 from gangform.inputs.defaults import SEARCHED_NODES
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import Attention, ModelProfile
@@ -162,6 +164,27 @@ def copies(attention: Attention, tensor: int) -> int:
     return max(1, tensor // (attention.kv_heads or tensor))
 
 
+@formula(
+    "least of the search's limit, the pool's nodes, and the nodes of the largest domain that a group has to lie in",
+    source="design §4 Topology",
+)
+def most_nodes(serving: Serving, pool: Pool, limit: int) -> int:
+    """Nodes that one group may take."""
+    bounds = [limit] if pool.nodes is None else [limit, pool.nodes]
+    wanted = serving.topology
+    if wanted is None or wanted.mode != "required":
+        return max(1, min(bounds))
+    if wanted.level == HOSTNAME:
+        bounds.append(1)
+    elif wanted.level in pool.levels:
+        depth = pool.levels.index(wanted.level) + 1
+        domains: dict[tuple[str, ...], int] = {}
+        for one in pool.domains or ():
+            domains[one.at[:depth]] = domains.get(one.at[:depth], 0) + one.nodes
+        bounds += [max(domains.values())] if domains else []
+    return max(1, min(bounds))
+
+
 def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measure) -> Search:
     """Look at every shape that holds the load on as few nodes as possible.
 
@@ -206,9 +229,7 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
         memory = measure(placed)
         return Candidate(split, placed, memory, *_verdict(memory, serving))
 
-    inventory = found.pool.nodes
-    most = SEARCHED_NODES if inventory is None else min(SEARCHED_NODES, max(inventory, 1))
-    for count in range(1, most + 1):
+    for count in range(1, most_nodes(serving, found.pool, SEARCHED_NODES) + 1):
         here: list[Candidate] = []
         for split in _splits(hardware, count, layers, experts=experts):
             plain = look(split)
