@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gangform.bundle import bundle
 from gangform.findings import InputError
-from gangform.inputs.cluster import Cluster, Library
+from gangform.inputs.cluster import Cluster, Domain, Library, Pool
 from gangform.inputs.hardware import HardwareShape, Rdma
 from gangform.inputs.model import Architecture, Attention, Experts, Measured, ModelProfile
 from gangform.inputs.parallelism import Parallelism
@@ -259,7 +259,8 @@ def test_every_other_shape_says_why_it_lost(shipped: Callable[..., ServingPlan])
     assert others
     assert all(one.lost and one.why for one in others)
     assert lost(plan, tensor=8).why == "experts: 1536 over 8 ranks is 192 = 1.5 blocks of 128"
-    assert lost(plan, tensor=4, expert_parallel=True).lost == "spreads experts without need"
+    assert lost(plan, tensor=8, expert_parallel=True).lost == "takes more GPUs"
+    assert lost(plan, tensor=8, expert_parallel=True).why == "8 instead of 4"
     assert lost(plan, tensor=1).lost == "does not fit"
     assert lost(plan, tensor=1).why.startswith("short by ")
     splits = [one.parallelism for one in searched(plan).considered]
@@ -275,6 +276,16 @@ def test_a_shape_that_fits_within_the_error_waits_for_better_ones(auto: Auto) ->
     alone = auto(node={"gpu": {"count": 1}}, model=gib(33 * 10**9, 66), context=16_384, nodes=1)
     assert written(alone) == "{tensor: 1}"
     assert "model-fits-tightly" in [one.code.id for one in alone.findings]
+    # Not even within the error are so many requests held.
+    many = auto(
+        node={"gpu": {"count": 1}},
+        model=gib(33 * 10**9, 66),
+        context=16_384,
+        nodes=1,
+        concurrency=50,
+    )
+    assert lost(many, tensor=1).lost == "holds too little"
+    assert "no-shape-holds-the-load" in [one.code.id for one in many.findings]
 
 
 def test_what_is_wrong_with_any_shape_is_no_reason_against_one(auto: Auto) -> None:
@@ -312,6 +323,34 @@ def test_a_load_that_nothing_holds_is_refused_with_what_would(auto: Auto) -> Non
     assert f"ask for a `concurrency` of {int(most.requests)}" in finding.fix
     fewer = auto(nodes=2, concurrency=int(most.requests))
     assert written(fewer) != ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "nodes", "most"),
+    [
+        (None, None, 16),
+        (None, 40, 16),
+        (None, 3, 3),
+        (None, 0, 1),
+        ({"level": "example.com/rack"}, 10, 4),
+        ({"level": "example.com/block"}, 10, 6),
+        ({"level": "example.com/rack", "mode": "preferred"}, 10, 10),
+        ({"level": "kubernetes.io/hostname"}, 10, 1),
+        ({"level": "example.com/row"}, 10, 10),
+    ],
+)
+def test_a_group_is_no_larger_than_where_it_has_to_lie(
+    make_serving: MakeServing, wanted: dict[str, Any] | None, nodes: int | None, most: int
+) -> None:
+    racks = ((("b0", "r0"), 4), (("b0", "r1"), 2), (("b1", "r2"), 4))
+    pool = Pool(
+        hardware="any",
+        nodes=nodes,
+        levels=("example.com/block", "example.com/rack", "kubernetes.io/hostname"),
+        domains=tuple(Domain(at=at, nodes=count) for at, count in racks),
+    )
+    asked = None if wanted is None else TopologyRequest(**wanted)
+    assert choice.most_nodes(make_serving(topology=asked), pool, 16) == most
 
 
 def test_a_context_that_nothing_holds_names_the_longest(auto: Auto) -> None:

@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from gangform.apis.core import HOSTNAME
 from gangform.engines.engine import LaunchRequest, Shape
 from gangform.findings import Finding, InputPath, Path, Severity, counted, declare
+from gangform.inputs.cluster import Pool
 from gangform.inputs.defaults import SEARCHED_NODES
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import Attention, ModelProfile
@@ -48,7 +50,7 @@ class Candidate(NamedTuple):
     parallelism: Parallelism
     shape: Shape
     memory: MemoryPlan | None
-    """`None` where it was refused before."""
+    """`None` where it lost before."""
     lost: str
     """In which respect it lost, in words that are the same for all of a kind; empty for the chosen one."""
     why: str
@@ -121,8 +123,8 @@ class _Criterion(NamedTuple):
         return str((self.value or self.measure)(split, memory))
 
 
-_GPUS = _Criterion("takes more GPUs", "{} GPUs", lambda s, _: s.gpus)
-_NODES = _Criterion("takes more nodes", "{} nodes", lambda s, _: s.size)
+_GPUS = _Criterion("takes more GPUs", "{}", lambda s, _: s.gpus)
+_NODES = _Criterion("takes more nodes", "{}", lambda s, _: s.size)
 _STAGES = _Criterion("has more stages", "pipeline {}", lambda s, _: s.pipeline)
 _SEQUENCES = _Criterion(
     "cuts sequences without need", "decodeContext {}", lambda s, _: s.decode_context
@@ -130,7 +132,7 @@ _SEQUENCES = _Criterion(
 _DATA = _Criterion("has more data ranks", "data {}", lambda s, _: s.data)
 _REQUESTS = _Criterion(
     "holds fewer requests",
-    "{} requests",
+    "{}",
     lambda _, memory: -Fraction(memory.requests),
     lambda _, memory: memory.requests,
 )
@@ -162,6 +164,27 @@ def copies(attention: Attention, tensor: int) -> int:
     return max(1, tensor // (attention.kv_heads or tensor))
 
 
+@formula(
+    "least of the search's limit, the pool's nodes, and the nodes of the largest domain that a group has to lie in",
+    source="design §4 Topology",
+)
+def most_nodes(serving: Serving, pool: Pool, limit: int) -> int:
+    """Nodes that one group may take."""
+    bounds = [limit] if pool.nodes is None else [limit, pool.nodes]
+    wanted = serving.topology
+    if wanted is None or wanted.mode != "required":
+        return max(1, min(bounds))
+    if wanted.level == HOSTNAME:
+        bounds.append(1)
+    elif wanted.level in pool.levels:
+        depth = pool.levels.index(wanted.level) + 1
+        domains: dict[tuple[str, ...], int] = {}
+        for one in pool.domains or ():
+            domains[one.at[:depth]] = domains.get(one.at[:depth], 0) + one.nodes
+        bounds += [max(domains.values())] if domains else []
+    return max(1, min(bounds))
+
+
 def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measure) -> Search:
     """Look at every shape that holds the load on as few nodes as possible.
 
@@ -179,6 +202,8 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
     attention, layers = model.architecture.attention, model.architecture.layers
     experts = model.architecture.experts is not None
     looked: list[Candidate] = []
+    fewest: dict[int, int] = {}
+    """By number of GPUs, the fewest stages that anything which starts needs."""
 
     def refusals(split: Parallelism, placed: Shape) -> Iterator[Finding]:
         tried = serving.model_copy(update={"parallelism": split})
@@ -196,12 +221,15 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
                 return Candidate(split, placed, None, "is refused", one.what)
         if apart := _apart(placed, serving, hardware):
             return Candidate(split, placed, None, "leaves the fabric", apart)
+        # Stages are for nodes. Inside of one they idle most of the time, and are for what nothing else can cut.
+        enough = max(placed.size, fewest.setdefault(placed.gpus, placed.pipeline))
+        if placed.pipeline > enough:
+            why = f"pipeline {placed.pipeline}, where {enough} will do"
+            return Candidate(split, placed, None, _STAGES.lost, why)
         memory = measure(placed)
         return Candidate(split, placed, memory, *_verdict(memory, serving))
 
-    inventory = found.pool.nodes
-    most = SEARCHED_NODES if inventory is None else min(SEARCHED_NODES, max(inventory, 1))
-    for count in range(1, most + 1):
+    for count in range(1, most_nodes(serving, found.pool, SEARCHED_NODES) + 1):
         here: list[Candidate] = []
         for split in _splits(hardware, count, layers, experts=experts):
             plain = look(split)
@@ -212,32 +240,12 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
                     here.append(cut)
                     if not cut.lost:
                         break
-        here = _without_idle_stages(here)
         looked += here
         if any(not one.lost for one in here):
             break
     held = [one for one in looked if not one.lost] or [one for one in looked if one.lost == _TIGHT]
     chosen, considered = _decided(_ORDERS[serving.prefer], held, looked)
     return Search(declared, serving.prefer, chosen, considered)
-
-
-def _without_idle_stages(here: Sequence[Candidate]) -> list[Candidate]:
-    """Stages are for nodes. Inside of one they idle most of the time, and are for what nothing else can cut."""
-    fewest: dict[int, int] = {}
-    for one in here:
-        if one.memory is not None:
-            known = fewest.get(one.shape.gpus, one.shape.pipeline)
-            fewest[one.shape.gpus] = min(known, one.shape.pipeline)
-
-    def judged(one: Candidate) -> Candidate:
-        enough = max(one.shape.size, fewest.get(one.shape.gpus, 1))
-        if one.memory is None or one.shape.pipeline <= enough or one.lost not in ("", _TIGHT):
-            return one
-        return one._replace(
-            lost=_STAGES.lost, why=f"pipeline {one.shape.pipeline}, where {enough} will do"
-        )
-
-    return [judged(one) for one in here]
 
 
 def _unsearchable(serving: Serving, model: ModelProfile) -> str:
@@ -257,20 +265,21 @@ def _divisors(number: int) -> list[int]:
 def _splits(
     hardware: HardwareShape, nodes: int, layers: int, *, experts: bool
 ) -> Iterator[Parallelism]:
-    """Every way to fill so many nodes, or a part of one."""
+    """Every way to fill so many nodes, or a part of one; those with few stages first."""
     node, domain = hardware.gpu.count, hardware.nvlink_domain
     for gpus in _divisors(node) if nodes == 1 else [nodes * node]:
-        for tensor in _divisors(gpus):
-            # A node is cut into equal parts, and an NVLink domain of several nodes taken by whole ones.
-            if tensor > domain or (node % tensor if tensor <= node else tensor % node):
+        for pipeline in _divisors(gpus):
+            if pipeline > layers:
                 continue
-            rest = gpus // tensor
-            for data in _divisors(rest) if experts else [1]:
-                if rest // data > layers:
+            for tensor in reversed(_divisors(gpus // pipeline)):
+                data = gpus // pipeline // tensor
+                # A node is cut into equal parts, and an NVLink domain of several nodes taken by whole ones.
+                uneven = node % tensor if tensor <= node else tensor % node
+                if tensor > domain or uneven or (data > 1 and not experts):
                     continue
                 for spread in (True,) if data > 1 else (False, True) if experts else (False,):
                     yield Parallelism(
-                        tensor=tensor, pipeline=rest // data, data=data, expert_parallel=spread
+                        tensor=tensor, pipeline=pipeline, data=data, expert_parallel=spread
                     )
 
 
@@ -293,11 +302,11 @@ _TIGHT = "fits tightly"
 def _verdict(memory: MemoryPlan, serving: Serving) -> tuple[str, str]:
     if memory.verdict == "does not fit":
         return "does not fit", f"short by {memory.short.human()}"
+    wanted = serving.concurrency or 1
+    if memory.requests < wanted and (memory.verdict == "fits" or serving.concurrency is not None):
+        return "holds too little", f"{memory.requests} of {counted(wanted, 'request')}"
     if memory.verdict != "fits":
         return _TIGHT, f"within the error of {memory.band.human()}"
-    wanted = serving.concurrency or 1
-    if memory.requests < wanted:
-        return "holds too little", f"{memory.requests} of {counted(wanted, 'request')}"
     return "", ""
 
 
@@ -344,12 +353,12 @@ _NEAR = (
 )
 
 
-def _distance(one: Candidate) -> tuple[int, int, Fraction, int, str]:
+def _distance(one: Candidate) -> tuple[int, tuple[int, int], Fraction, int, bool, str]:
     """How far a shape is from holding the load, the nearest first."""
     lacks, requests = (one.memory.short, one.memory.requests) if one.memory else (0, 0)
-    stages = one.shape.pipeline if one.lost == _STAGES.lost else 0
-    near = _NEAR.index(one.lost)
-    return near, stages, -Fraction(requests), int(lacks), one.parallelism.written
+    stages = (-one.shape.gpus, one.shape.pipeline) if one.lost == _STAGES.lost else (0, 0)
+    near, split = _NEAR.index(one.lost), one.parallelism
+    return (near, stages, -Fraction(requests), int(lacks), split.expert_parallel, split.written)
 
 
 def _nothing_holds(
