@@ -417,7 +417,9 @@ def test_a_whole_object_is_explained(run: Run) -> None:
         (["LeaderWorkerSet/r2"], "did you mean LeaderWorkerSet/r1"),
         (["LeaderWorkerSet/r1", "spec.replica"], "did you mean replicas"),
         (["LeaderWorkerSet", "spec"], "write KIND/NAME"),
-        (["dist/prod/r1.k8s.yaml:57"], "is a file; write KIND/NAME of an object in it"),
+        (["dist/prod/r1.k8s.yaml"], "is a file; write FILE:LINE, or KIND/NAME of an object in it"),
+        (["dist/prod/r1.k8s.yaml:x"], "is a file; write FILE:LINE"),
+        (["dist/prod/r1.k8s.yaml:57"], "there is no file dist/prod/r1.k8s.yaml"),
     ],
 )
 def test_what_is_unknown_has_near_misses(run: Run, words: list[str], said: str) -> None:

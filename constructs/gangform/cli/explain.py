@@ -15,7 +15,7 @@ from gangform.findings import InputError
 
 _PLACE = re.compile(r"(.+\.ya?ml):([1-9][0-9]*)")
 """A line of a file, as compilers and editors write it."""
-_FILE = re.compile(r"\.ya?ml(:[0-9]+)*$")
+_FILE = re.compile(r"\.ya?ml(:[^/]*)?$")
 
 
 def explain(arguments: Namespace) -> int:

@@ -57,7 +57,9 @@ def plan(arguments: Namespace) -> int:
         data = {**record(plans, wanted), "findings": as_data(found, spans)}
         say(structured(data, arguments.output))
     else:
-        blocks = list(_report(plans, wanted, arguments.output))
+        blocks = list(
+            _report(plans, wanted, arguments.output, asked=arguments.shapes or arguments.pin)
+        )
         say(as_markdown(blocks) if arguments.output == "markdown" else as_text(blocks))
         show(found, spans)
         if found:
@@ -65,14 +67,16 @@ def plan(arguments: Namespace) -> int:
     return 1 if any(finding.breaks for finding in found) else 0
 
 
-def _report(plans: Sequence[ClusterPlan], wanted: frozenset[str], form: str) -> Iterator[Block]:
-    """Verdicts first. The arithmetic and the prerequisites follow where one serving is meant, or all of it is."""
+def _report(
+    plans: Sequence[ClusterPlan], wanted: frozenset[str], form: str, *, asked: bool
+) -> Iterator[Block]:
+    """Verdicts first. The arithmetic and the prerequisites follow where one serving is meant, or all of it is asked."""
     from gangform.cli.verdicts import verdicts
 
     chosen = [(one, chosen_servings(one, wanted)) for one in plans]
     chosen = [(one, servings) for one, servings in chosen if servings or not wanted]
     meant = sum(len(servings) for _, servings in chosen)
-    details = bool(wanted) or meant == 1 or form in ("wide", "markdown")
+    details = asked or bool(wanted) or meant == 1 or form in ("wide", "markdown")
     needs = sum(len(prerequisites(one, wanted)) for one, _ in chosen)
     yield from verdicts(chosen, needs, details=details)
     if details:
