@@ -50,15 +50,15 @@ def agree(case: Case) -> None:
 
 def drawn(number: int) -> Case:
     draw = random.Random(number)
-    replicas = draw.randint(1, 6)
-    size = draw.randint(1, 4)
+    replicas = draw.choice([1, 2, 2, 3, 3, 4, 5])
+    size = draw.choice([1, 2, 2, 3])
     gang = draw.random() < 0.5
     reserved = gang and draw.random() < 0.5
     return Case(
         replicas=replicas,
-        surge=draw.randint(0, 7),
-        unavailable=draw.randint(0, 7),
-        partition=draw.choice([0, 0, 0, draw.randint(0, 7)]),
+        surge=draw.randint(0, 5),
+        unavailable=draw.randint(0, 4),
+        partition=draw.choice([0, 0, 0, draw.randint(0, 6)]),
         size=size,
         room=draw.choice([None, draw.randint(0, 3 * size)]),
         gang=gang,
@@ -66,10 +66,10 @@ def drawn(number: int) -> Case:
         drops=reserved and draw.random() < 0.7,
         whole=draw.random() < 0.5,
         gate=draw.random() < 0.4,
-        grace=draw.randint(0, 3),
-        worker_grace=draw.randint(0, 4),
-        back_off=draw.randint(0, 3),
-        start=draw.randint(1, 5),
+        grace=draw.randint(0, 2),
+        worker_grace=draw.randint(0, 2),
+        back_off=draw.randint(0, 1),
+        start=draw.randint(1, 3),
     )
 
 

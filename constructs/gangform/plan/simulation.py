@@ -414,7 +414,7 @@ class _Play:
             for part in group.parts():
                 if part.until is not None:
                     times.append(part.until)
-                elif part.count and len(part.bound) == part.count:
+                if part.count and len(part.bound) == part.count:
                     times.append(max(part.bound) + self.world.start)
         return min((time for time in times if time > self.now), default=None)
 
