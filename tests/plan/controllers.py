@@ -7,6 +7,7 @@ none has anything to do: ended pods, Kueue, LeaderWorkerSet, StatefulSet, the wo
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -43,8 +44,11 @@ class Pod:
 class Cluster:
     """A set whose groups all serve revision 0, and an update to revision 1."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, uneven: random.Random | None = None) -> None:
+        """With `uneven` no two pods take the same time to start."""
         self.case, self.now = case, 0
+        self.uneven = uneven
+        self.times: dict[Pod, int] = {}
         self.pods: list[Pod] = []
         self.worker_sets: dict[int, int] = {}
         self.retry: dict[int, int] = {}
@@ -165,12 +169,12 @@ class Cluster:
         if self.case.gate:
             return self.update_after_invariant_established(replicas) or changed
         for target in range(len(replicas) - 1, self.sts_partition - 1, -1):
-            pod = replicas[target]
-            assert pod is not None
-            if pod.revision != 1 and pod.ends is None:
-                self.delete(pod)
+            one = replicas[target]
+            assert one is not None
+            if one.revision != 1 and one.ends is None:
+                self.delete(one)
                 return True
-            if self.is_unavailable(pod):
+            if self.is_unavailable(one):
                 return changed
         return changed
 
@@ -205,7 +209,12 @@ class Cluster:
             needed += self.own_workers(pod)
             if len(needed) < self.case.size or pod.group not in self.worker_sets:
                 return False
-        return all(p.bound is not None and p.bound + self.case.start <= self.now for p in needed)
+        return all(p.bound is not None and p.bound + self.start(p) <= self.now for p in needed)
+
+    def start(self, pod: Pod) -> int:
+        if self.uneven is None or pod.revision == 0:
+            return self.case.start
+        return self.times.setdefault(pod, self.uneven.choice([1, 2, 4, 8]))
 
     def is_unavailable(self, pod: Pod) -> bool:
         return pod.ends is not None or not self.is_ready(pod)
@@ -345,3 +354,15 @@ def play(case: Case) -> tuple[list[tuple[int, ...]], list[int], int | None]:
             end = cluster.now
         cluster.now += 1
     return seen, cluster.order, end
+
+
+def least_serving(case: Case, seed: int) -> int:
+    """Groups that serve at the least while every pod takes a time of its own to start."""
+    cluster = Cluster(case, random.Random(seed))
+    least = case.replicas
+    while not cluster.done():
+        cluster.settle()
+        least = min(least, cluster.seen()[3])
+        cluster.now += 1
+        assert cluster.now < 1000
+    return least

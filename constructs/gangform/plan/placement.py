@@ -4,7 +4,7 @@ Groups with a required level are packed into the domains of that level, the larg
 is said beforehand, since a controller would leave it pending without a word.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gangform.admission.admission import Demand
@@ -51,6 +51,10 @@ INCOMPLETE = declare(
     "design §3 Cluster; volcano §2.2",
 )
 
+KINDS: tuple[Kind, ...] = ("wanted", "surge", "spare")
+MOST_PLACEMENTS = 4096
+"""Groups of a pool that are looked at one by one."""
+
 
 class Packing(NamedTuple):
     """How the groups of one workload lie in a pool."""
@@ -90,6 +94,12 @@ class PoolPlan(NamedTuple):
         """Every group on the map with its domain and nodes; one that found no place is not among them."""
         for run in self.runs:
             yield from run.placements()
+
+    @property
+    def few_placements(self) -> tuple[Placement, ...]:
+        """The same at once; none where there are more than anybody looks at one by one."""
+        many = sum(len(run.groups) for run in self.runs) > MOST_PLACEMENTS
+        return () if many else tuple(self.placements)
 
 
 @formula("ceil(pods / pods that fit one node)", source="design §4 Topology")
@@ -132,43 +142,73 @@ def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
     return tuple(plans)
 
 
-def _laid(pool: Pool, demands: Sequence[Demand]) -> Layout:
+def _laid(pool: Pool, demands: Sequence[Demand], kinds: Sequence[Kind] = KINDS) -> Layout:
     """Wanted groups of all demands first, then surge, then spare; of each those bound to a level, the largest first."""
-    levels = [level for level in pool.levels if level != HOSTNAME]
     known = [(domain.at, domain.nodes) for domain in pool.domains or ()]
     if pool.nodes is not None and (rest := pool.nodes - sum(nodes for _, nodes in known)) > 0:
         known.append(((), rest))
-    lie = Layout(known, len(levels))
+    lie = Layout(known, len(_above(pool)))
     order = sorted(
         demands,
         key=lambda d: (_bound(pool, d) is None, -needed(d.size, per_node(d)), d.workload),
     )
-    kinds: dict[Kind, Callable[[Demand], range]] = {
-        "wanted": lambda d: range(d.groups),
-        "surge": lambda d: range(d.groups, d.groups + min(d.surge, d.extra)),
-        "spare": lambda d: range(d.groups + min(d.surge, d.extra), d.groups + d.extra),
-    }
-    for kind, groups in kinds.items():
+    for kind in kinds:
         for demand in order:
-            level = _bound(pool, demand)
-            lie.lay(
-                Load(
-                    serving=demand.serving,
-                    workload=demand.workload,
-                    kind=kind,
-                    groups=groups(demand),
-                    size=demand.size,
-                    per_node=per_node(demand),
-                    depth=len(levels)
-                    if level == HOSTNAME
-                    else levels.index(level) + 1
-                    if level
-                    else 0,
-                    host=level == HOSTNAME,
-                    exclusive=demand.exclusive and level is not None,
-                )
-            )
+            lie.lay(_load(pool, demand, kind))
     return lie
+
+
+def _load(pool: Pool, demand: Demand, kind: Kind) -> Load:
+    """What has to be laid of a demand."""
+    level, levels = _bound(pool, demand), _above(pool)
+    depth = len(levels) if level == HOSTNAME else 0
+    if level in levels:
+        depth = levels.index(level) + 1
+    rolls = demand.groups + min(demand.surge, demand.extra)
+    groups = {
+        "wanted": range(demand.groups),
+        "surge": range(demand.groups, rolls),
+        "spare": range(rolls, demand.groups + demand.extra),
+    }
+    return Load(
+        serving=demand.serving,
+        workload=demand.workload,
+        kind=kind,
+        groups=groups[kind],
+        size=demand.size,
+        per_node=per_node(demand),
+        depth=depth,
+        host=level == HOSTNAME,
+        exclusive=demand.exclusive and level is not None,
+    )
+
+
+def _above(pool: Pool) -> list[str]:
+    """The levels above the host."""
+    return [level for level in pool.levels if level != HOSTNAME]
+
+
+class Room(NamedTuple):
+    """What is free for the surge groups of one workload while no other serving rolls."""
+
+    groups: int
+    """Surge groups that find a whole place."""
+    pods: int
+    """Pods that find a node, where no group has to be whole."""
+    nodes: int
+    """Nodes that one group takes."""
+
+
+def surge_room(pool: Pool, demands: Sequence[Demand], demand: Demand) -> Room | None:
+    """The room of a workload for its rollout; `None` without an inventory, or where not even wanted groups fit."""
+    if pool.nodes is None and pool.domains is None:
+        return None
+    lie = _laid(pool, demands, ("wanted",))
+    if sum(len(run.groups) for run in lie.runs) < sum(one.groups for one in demands):
+        return None
+    load = _load(pool, demand, "surge")
+    pods = lie.room(load)
+    return Room(lie.lay(load), pods, needed(demand.size, load.per_node))
 
 
 def _bound(pool: Pool, demand: Demand) -> str | None:

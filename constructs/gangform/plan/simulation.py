@@ -22,8 +22,8 @@ from gangform.apis.set_rollout import (
 )
 from gangform.units import Seconds
 
-MOST_GROUPS = 256
-"""A rollout of more groups, surge included, is not played through: nobody would read it."""
+MOST_GROUPS = 40
+"""A rollout of more groups, surge included, is not played through: nobody reads so many steps."""
 
 
 class World(NamedTuple):
@@ -140,14 +140,14 @@ class _Pods:
     count: int
     made: int
     bound: list[int] = field(default_factory=list)
-    """When each found a node."""
+    """When each found a node, in order."""
     until: int | None = None
     """When they end; `None` while nobody deleted them."""
 
     def ready(self, now: int, start: int) -> bool:
         if len(self.bound) < self.count:
             return False
-        return not self.count or now >= max(self.bound) + start
+        return not self.count or now >= self.bound[-1] + start
 
 
 @dataclass(slots=True)
@@ -415,7 +415,7 @@ class _Play:
                 if part.until is not None:
                     times.append(part.until)
                 if part.count and len(part.bound) == part.count:
-                    times.append(max(part.bound) + self.world.start)
+                    times.append(part.bound[-1] + self.world.start)
         return min((time for time in times if time > self.now), default=None)
 
     def _stall(self) -> Stall:
