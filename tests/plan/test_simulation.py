@@ -8,7 +8,8 @@ from tests.plan.controllers import Case, least_serving, play
 
 from gangform.apis.set_rollout import Strategy
 from gangform.plan import capacity
-from gangform.plan.simulation import MOST_GROUPS, Rollout, World, simulate
+from gangform.plan.simulation import MOST_GROUPS, World, simulate
+from gangform.plan.timeline import Rollout
 from gangform.units import Seconds
 
 

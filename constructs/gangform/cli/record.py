@@ -18,13 +18,20 @@
             startup: {basis, readBytes, bandwidthBytesPerSecond, loadSeconds, coldStartSeconds, worstSeconds,
                       budgetSeconds}
             rollout: {maxSurge, maxUnavailable, partition, peakGroups, peakGpus, floorGroups, durationSeconds, reason}
+            update: {lackingGroups, ends, waysOut: [{name, what, gpus, servingGroups, durationSeconds}],
+                     order: [group], endSeconds, stall: {cause, groups, heldGpus, shortGpus},
+                     timeline: [{atSeconds, groups, serving, overlapping, mixed, boundGpus, requestedGpus}]}
+                                                       of one set of up to 40 groups, played through
             disruption: {drain, unstopped, budgets: [{name, minAvailable or maxUnavailable}]}
             admission: {backend, queue, placement: {level, mode}}
             autoscaling: {lowest, highest, metric, target}  where there is one
             requests: {resource: quantity}                 of one pod
             remarks: [text]
         quota: {pool: {resource: quantity}}
-        pools: [{pool, nodes, needed, peak, packings: [{workload, level, wanted, extra, placed, mostInOne}]}]
+        pools: [{pool, nodes, needed, peak, packings: [{workload, level, wanted, extra, placed, mostInOne}],
+                 capacity: {servingGpus, burstGpus, rolloutGpus, hasGpus,
+                            losses: [{level, domain, groups, gpus, floorGpus, additiveGpus, chosen}]},
+                 domains: [{at, nodes, filled, free, groups: [{workload, kind, first, count}]}]}]
         prerequisites: [{what, check, without}]
     findings: as `gangform validate -o json` has them
 
@@ -37,9 +44,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from gangform.cli.room import capacity_data, map_data, update_data
 from gangform.cli.show import chosen_servings, prerequisites
 
 if TYPE_CHECKING:
+    from gangform.plan.capacity import Capacity
     from gangform.plan.cluster import ClusterPlan
     from gangform.plan.memory import MemoryPlan
     from gangform.plan.placement import PoolPlan
@@ -61,9 +70,11 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str]) -> dict[str, Any]:
         "defaults": plan.defaults.edition,
         "foundation": cluster.foundation,
         "versions": cluster.versions.model_dump(by_alias=True, exclude_none=True),
-        "servings": [_serving(one) for one in chosen_servings(plan, wanted)],
+        "servings": [_serving(one, plan) for one in chosen_servings(plan, wanted)],
         "quota": {pool: resources.spelled() for pool, resources in plan.quota.items()},
-        "pools": [_pool(one) for one in plan.pools],
+        "pools": [
+            _pool(one, capacity) for one, capacity in zip(plan.pools, plan.capacity, strict=True)
+        ],
         "prerequisites": [
             {"what": need.what, "check": need.check, "without": need.without}
             for need in prerequisites(plan, wanted)
@@ -71,7 +82,7 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def _serving(plan: ServingPlan) -> dict[str, Any]:
+def _serving(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any]:
     role, serving = plan.lead, plan.serving
     shape, rollout, placed, scale = role.shape, role.rollout, role.demand.placement, role.scaling
     return _known(
@@ -114,6 +125,7 @@ def _serving(plan: ServingPlan) -> dict[str, Any]:
                 "durationSeconds": int(rollout.duration),
                 "reason": rollout.reason,
             },
+            "update": update_data(plan, cluster),
             "disruption": {
                 "drain": plan.disruption.drain,
                 "unstopped": plan.disruption.unstopped,
@@ -188,7 +200,7 @@ def _startup(plan: StartupPlan) -> dict[str, Any]:
     }
 
 
-def _pool(plan: PoolPlan) -> dict[str, Any]:
+def _pool(plan: PoolPlan, capacity: Capacity) -> dict[str, Any]:
     return _known(
         {
             "pool": plan.pool,
@@ -208,6 +220,8 @@ def _pool(plan: PoolPlan) -> dict[str, Any]:
                 )
                 for packing in plan.packings
             ],
+            "capacity": capacity_data(capacity),
+            "domains": map_data(plan.domains),
         }
     )
 

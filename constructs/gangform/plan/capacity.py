@@ -142,9 +142,9 @@ def _worst(
     gpus: dict[At, int] = {}
     for one in placements:
         if depth is None:
-            places = {(*node.at, str(node.number)) for node in one.nodes}
+            places = dict.fromkeys((*node.at, str(node.number)) for node in one.nodes)
         else:
-            places = {node.at[:depth] for node in one.nodes if len(node.at) >= depth}
+            places = dict.fromkeys(node.at[:depth] for node in one.nodes if len(node.at) >= depth)
         for at in places:
             groups[at] = groups.get(at, 0) + 1
             gpus[at] = gpus.get(at, 0) + steady[one.serving, one.workload][1]

@@ -57,6 +57,10 @@ class ClusterPlan(NamedTuple):
         """What everything asks of the backends."""
         return tuple(demand for serving in self.servings for demand in serving.demands)
 
+    def on(self, pool: str) -> tuple[Demand, ...]:
+        """What runs on a pool."""
+        return tuple(demand for demand in self.demands if demand.pool == pool)
+
     @property
     def backends(self) -> tuple[tuple[str, tuple[Demand, ...]], ...]:
         """Demands by backend, in the order of the names."""

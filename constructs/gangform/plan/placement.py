@@ -12,7 +12,7 @@ from gangform.apis.core import HOSTNAME
 from gangform.findings import Finding, InputPath, Severity, counted, declare
 from gangform.inputs.cluster import Cluster, Pool
 from gangform.plan.figures import formula
-from gangform.plan.layout import Domain, Kind, Layout, Load, Placement, Run
+from gangform.plan.layout import At, Domain, Kind, Layout, Load, Placement, Run
 
 POOL_SMALL = declare(
     "pool-too-small",
@@ -51,6 +51,8 @@ INCOMPLETE = declare(
     "design §3 Cluster; volcano §2.2",
 )
 
+LISTED = 6
+"""Domains that a message names."""
 KINDS: tuple[Kind, ...] = ("wanted", "surge", "spare")
 MOST_PLACEMENTS = 4096
 """Groups of a pool that are looked at one by one."""
@@ -267,7 +269,8 @@ def check(
         yield from _nodes(plan, demands, cluster)
         for packing in plan.packings:
             if packing.placed < packing.wanted + packing.extra:
-                yield _unplaced(plan, packing, by_workload[packing.serving, packing.workload])
+                demand = by_workload[packing.serving, packing.workload]
+                yield _unplaced(plan, packing, demand, cluster.pools[plan.pool])
 
 
 def _paths(name: str, cluster: Cluster) -> Iterator[Finding]:
@@ -327,18 +330,40 @@ def _nodes(plan: PoolPlan, demands: Sequence[Demand], cluster: Cluster) -> Itera
         )
 
 
-def _unplaced(plan: PoolPlan, packing: Packing, demand: Demand) -> Finding:
+def free_domains(plan: PoolPlan, depth: int) -> tuple[tuple[At, int], ...]:
+    """Domains of so many levels with the nodes that nothing lies on, the emptiest first."""
+    free: dict[At, int] = {}
+    for domain in plan.domains:
+        if len(domain.at) >= depth:
+            free[domain.at[:depth]] = free.get(domain.at[:depth], 0) + domain.free
+    return tuple(sorted(free.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _unplaced(plan: PoolPlan, packing: Packing, demand: Demand, pool: Pool) -> Finding:
     total = packing.wanted + packing.extra
     code, kind, fix = NO_DOMAIN_FOR_EXTRA, " with surge and spare", ""
     if packing.placed < packing.wanted:
         code, kind, total = NO_DOMAIN, "", packing.wanted
     elif demand.surge_first and packing.placed == packing.wanted:
         code, fix = CANNOT_SURGE, ", or set maxSurge 0 and maxUnavailable 1"
+    above = _above(pool)
+    depth = above.index(packing.level) + 1 if packing.level in above else len(above)
+    domains = free_domains(plan, depth)
+    nodes = sum(free for _, free in domains)
+    gpus = nodes * demand.hardware.gpu.count
+    rest = "no node of theirs is free"
+    if nodes:
+        most = [f"{'/'.join(at)} {free}" for at, free in domains[:LISTED] if free]
+        more = f" and {len(domains) - LISTED} more" if len(domains) > LISTED else ""
+        rest = (
+            f"{counted(nodes, 'node')} = {gpus} GPUs are free, and in no domain the "
+            f"{needed(demand.size, per_node(demand))} of one group: {', '.join(most)}{more}"
+        )
     return Finding(
         code=code,
         at=InputPath((*demand.at, "topology")),
         what=f"{total} groups of {demand.size} pods{kind}, and the domains of {packing.level} in pool "
-        f"{plan.pool} hold {packing.placed} whole ones",
+        f"{plan.pool} hold {packing.placed} whole ones; {rest}",
         fix=f"use mode preferred, a coarser level, or fewer groups{fix}",
-        seen={"groups": str(total), "placed": str(packing.placed)},
+        seen={"groups": str(total), "placed": str(packing.placed), "freeNodes": str(nodes)},
     )

@@ -16,7 +16,8 @@ from gangform.plan import rollout
 from gangform.plan.figures import formula
 from gangform.plan.placement import Room, surge_room
 from gangform.plan.serving import ServingPlan
-from gangform.plan.simulation import Rollout, World, simulate
+from gangform.plan.simulation import World, simulate
+from gangform.plan.timeline import Rollout
 from gangform.units import Seconds
 
 
