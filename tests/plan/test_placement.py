@@ -220,6 +220,30 @@ def test_the_loss_of_the_coarsest_or_of_the_named_level_is_counted(fill: Fill) -
     assert lost(groups=2) == (BLOCK, 2)
 
 
+def test_exclusive_topology_alone_keeps_groups_apart(make_plan: MakePlan, fill: Fill) -> None:
+    def lost(spread: str, **changes: Any) -> int:
+        asked = {**RACKED, "groups": 3, "spread": spread, **changes}
+        return fill(asked, racks=(8, 8, 8, 8)).pools[0].packings[0].most_in_one
+
+    assert (lost(RACK), lost(BLOCK)) == (3, 3)
+    assert (lost(RACK, backend="none"), lost(BLOCK, backend="none")) == (1, 2)
+    assert (
+        fill({**RACKED, "groups": 3, "spread": RACK, "backend": "none"})
+        .pools[0]
+        .packings[0]
+        .most_in_one
+        == 1
+    )
+
+    def said(**changes: Any) -> str:
+        plan = make_plan(**{**RACKED, "groups": 3, "spread": RACK, **changes})
+        return " ".join(plan.remarks)
+
+    assert "keeps them apart" in said(backend="none")
+    assert f"no backend spreads groups over {RACK}" in said()
+    assert "spread" not in said(spread=None)
+
+
 def test_without_an_inventory_one_domain_takes_all(fill: Fill) -> None:
     assert fill({"groups": 6}).pools[0].packings[0].most_in_one == 6
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from gangform.apis.keys import HOSTNAME
 from gangform.cli.table import Cells
 from gangform.findings import counted
 
@@ -33,11 +34,15 @@ def capacity_rows(plan: Capacity) -> Iterator[Cells]:
     where = f" ({'/'.join(loss.domain)})" if loss.domain else ""
     yield (
         "",
-        f"{plan.serving} GPUs serve + max({loss.gpus} in one {loss.level}{where}, {plan.rollout} to roll) = "
+        f"{plan.serving} GPUs serve + max({loss.gpus} in one {_domain(loss.level)}{where}, {plan.rollout} to roll) = "
         f"{loss.floor}; {loss.additive} for both"
         + (f"; bursts take {plan.burst} on top" if plan.burst else "")
         + (f"; it has {plan.has}" if plan.has is not None else ""),
     )
+
+
+def _domain(level: str) -> str:
+    return "node" if level == HOSTNAME else level
 
 
 def map_rows(domains: tuple[Domain, ...]) -> Iterator[Cells]:

@@ -116,9 +116,12 @@ def derive(
     chosen = min(1, len(losses) - 1)
     if spread:
         chosen = next(i for i in reversed(range(len(losses))) if losses[i].level in spread)
+    nodes = pool.nodes
+    if nodes is None and pool.domains is not None:
+        nodes = sum(domain.nodes for domain in pool.domains)
     return Capacity(
         pool=name,
-        has=None if pool.nodes is None else pool.nodes * demands[0].hardware.gpu.count,
+        has=None if nodes is None else nodes * demands[0].hardware.gpu.count,
         serving=serving,
         burst=most - serving,
         rollout=rollout,

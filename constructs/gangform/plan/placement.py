@@ -72,7 +72,7 @@ class Packing(NamedTuple):
     spread: str | None
     """The level whose domains `most_in_one` counts: the one to spread over, else the coarsest; `None` without."""
     most_in_one: int
-    """Groups that one domain of it takes at worst: what its loss costs. No backend spreads groups by itself."""
+    """Groups that one domain of it takes at worst: what its loss costs. Only an exclusive level keeps groups apart."""
 
 
 class PoolPlan(NamedTuple):
@@ -246,17 +246,51 @@ def spread_level(pool: Pool, demand: Demand) -> str | None:
     return pool.levels[0] if pool.levels else None
 
 
-@formula("min(groups, floor(pods of the largest domain / group size))", source="design §4 Topology")
+@formula(
+    "min(groups, floor(pods of the largest domain / group size)); one for each domain of an exclusive level in it",
+    source="design §4 Topology; lws §2d",
+)
 def most_in_one(pool: Pool, demand: Demand) -> int:
     """Groups that the largest domain of the level could take: all of them where no inventory says less."""
-    level = spread_level(pool, demand)
+    level, alone = spread_level(pool, demand), keeps_apart(demand)
+    if alone is not None and alone == level:
+        return min(1, demand.groups)
     if not pool.domains or level not in pool.levels:
         return demand.groups
     depth = pool.levels.index(level) + 1
-    sizes: dict[tuple[str, ...], int] = {}
+    sizes: dict[At, int] = {}
+    parts: dict[At, dict[At, None]] = {}
     for domain in pool.domains:
         sizes[domain.at[:depth]] = sizes.get(domain.at[:depth], 0) + domain.nodes
-    return min(demand.groups, max(sizes.values()) * per_node(demand) // demand.size)
+        if alone in _above(pool)[depth:]:
+            finer = domain.at[: pool.levels.index(alone) + 1]
+            parts.setdefault(domain.at[:depth], {})[finer] = None
+    fit = max(sizes.values()) * per_node(demand) // demand.size
+    if parts:
+        fit = min(fit, max(map(len, parts.values())))
+    return min(demand.groups, fit)
+
+
+def remarks(demand: Demand) -> Iterator[str]:
+    """What the backend makes of a wish to spread groups."""
+    if demand.spread is None or not demand.runs_groups:
+        return
+    if keeps_apart(demand) == demand.spread:
+        yield f"groups of the set lie in domains of {demand.spread} of their own: exclusive topology keeps them apart"
+    else:
+        yield (
+            f"no backend spreads groups over {demand.spread}: the pool says how many one domain may take at worst"
+        )
+
+
+def keeps_apart(demand: Demand) -> str | None:
+    """The level whose domains the backend gives to one group each; `None` where it keeps no groups apart."""
+    placed = demand.placement
+    return (
+        placed.level
+        if demand.exclusive and placed is not None and placed.mode == "required"
+        else None
+    )
 
 
 def check(

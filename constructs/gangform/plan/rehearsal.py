@@ -14,7 +14,7 @@ from gangform.findings import counted
 from gangform.inputs.cluster import Cluster
 from gangform.plan import rollout
 from gangform.plan.figures import formula
-from gangform.plan.placement import Room, surge_room
+from gangform.plan.placement import Room, keeps_apart, surge_room
 from gangform.plan.serving import ServingPlan
 from gangform.plan.simulation import World, simulate
 from gangform.plan.timeline import Rollout
@@ -78,7 +78,7 @@ def rehearse(plan: ServingPlan, cluster: Cluster, demands: Sequence[Demand]) -> 
     room = None
     if own.max_surge:
         room = surge_room(cluster.pools[serving.pool], demands, demand)
-    whole = policy.gangs or demand.exclusive
+    whole = policy.gangs or keeps_apart(demand) is not None
     pods = None
     if room is not None:
         pods = room.groups * demand.size if whole else room.pods

@@ -25,6 +25,7 @@ from gangform.plan import (
     identity,
     memory,
     monitoring,
+    placement,
     pods,
     releases,
     rollout,
@@ -206,10 +207,7 @@ class _Composer:
         remarks = [text for stamp in stamped for text in stamp.remarks]
         remarks += rollout.remarks(self.form, self.split.size)
         remarks += weights.remarks(serving, self.found.model)
-        if serving.spread is not None and self.form.can.runs_groups:
-            remarks.append(
-                f"no backend spreads groups over {serving.spread}: the pool says how many one domain may take at worst"
-            )
+        remarks += placement.remarks(lead.demand)
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
         platform = beside.platform(
             serving,
