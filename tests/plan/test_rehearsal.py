@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gangform.inputs.cluster import Cluster, Domain
 from gangform.inputs.serving import Parallelism, Rollout, TopologyRequest
 from gangform.plan import rehearsal
+from gangform.plan.cluster import plan_cluster
 from gangform.plan.rehearsal import Rehearsal, rehearse
 from gangform.plan.serving import ServingPlan
 
@@ -38,8 +39,8 @@ def rehearsed(make_plan: MakePlan, make_cluster: MakeCluster) -> Rehearse:
         given = {"groups": 6, "parallelism": shape, "backend": "volcano"}
         plan = make_plan(on=on, **{**given, **asked})
         others = make_plan(on=on, name="other", groups=beside or 1, parallelism=shape)
-        demands = [*plan.demands, *(others.demands if beside else ())]
-        return rehearse(plan, on, demands)
+        whole = plan_cluster(on, [plan, others] if beside else [plan])
+        return rehearse(plan, on, whole.pool("gpu"))
 
     return run
 
@@ -145,7 +146,7 @@ def test_an_update_stands_still_where_and_only_where_surge_groups_lack_a_place(
         backend="volcano",
         rollout=Rollout(max_surge=surge, max_unavailable=unavailable),
     )
-    found = sure(rehearse(plan, on, plan.demands))
+    found = sure(rehearse(plan, on, plan_cluster(on, [plan]).pool("gpu")))
     rollout = found.play()
     assert rollout is not None
     assert (rollout.stall is not None) == bool(found.lacking) == bool(found.ways)

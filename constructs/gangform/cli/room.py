@@ -64,7 +64,7 @@ def update_rows(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Itera
     """Whether the update moves in its pool, the ways out, and its steps where they are wanted."""
     from gangform.plan.rehearsal import in_place, rehearse
 
-    found = rehearse(plan, cluster.cluster, cluster.on(plan.serving.pool))
+    found = rehearse(plan, cluster.cluster, cluster.pool(plan.serving.pool))
     if found is None:
         return
     if found.ways:
@@ -145,7 +145,7 @@ def update_data(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any] | Non
     """As `record` describes it."""
     from gangform.plan.rehearsal import rehearse
 
-    found = rehearse(plan, cluster.cluster, cluster.on(plan.serving.pool))
+    found = rehearse(plan, cluster.cluster, cluster.pool(plan.serving.pool))
     if found is None:
         return None
     data: dict[str, Any] = {

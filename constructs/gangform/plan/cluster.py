@@ -57,9 +57,9 @@ class ClusterPlan(NamedTuple):
         """What everything asks of the backends."""
         return tuple(demand for serving in self.servings for demand in serving.demands)
 
-    def on(self, pool: str) -> tuple[Demand, ...]:
-        """What runs on a pool."""
-        return tuple(demand for demand in self.demands if demand.pool == pool)
+    def pool(self, name: str) -> placement.PoolPlan:
+        """A pool that something runs on."""
+        return next(one for one in self.pools if one.pool == name)
 
     @property
     def backends(self) -> tuple[tuple[str, tuple[Demand, ...]], ...]:

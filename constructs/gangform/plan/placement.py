@@ -4,7 +4,7 @@ Groups with a required level are packed into the domains of that level, the larg
 is said beforehand, since a controller would leave it pending without a word.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gangform.admission.admission import Demand
@@ -53,7 +53,7 @@ INCOMPLETE = declare(
 
 LISTED = 6
 """Domains that a message names."""
-KINDS: tuple[Kind, ...] = ("wanted", "surge", "spare")
+EXTRA: tuple[Kind, ...] = ("surge", "spare")
 MOST_PLACEMENTS = 4096
 """Groups of a pool that are looked at one by one."""
 
@@ -75,6 +75,17 @@ class Packing(NamedTuple):
     """Groups that one domain of it takes at worst: what its loss costs. Only an exclusive level keeps groups apart."""
 
 
+class Room(NamedTuple):
+    """What is free for the surge groups of one workload while no other serving rolls."""
+
+    groups: int
+    """Surge groups that find a whole place."""
+    pods: int
+    """Pods that find a node, where no group has to be whole."""
+    nodes: int
+    """Nodes that one group takes."""
+
+
 class PoolPlan(NamedTuple):
     """One pool, filled."""
 
@@ -90,6 +101,8 @@ class PoolPlan(NamedTuple):
     """The map: domains of the finest level with what lies in them; empty without an inventory."""
     runs: tuple[Run, ...]
     """The groups on the map, neighbours together."""
+    rooms: Mapping[tuple[str, str], Room]
+    """By serving and workload, for those that surge; empty without an inventory, or where wanted groups find no place."""
 
     @property
     def placements(self) -> Iterator[Placement]:
@@ -129,7 +142,7 @@ def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
         here = [demand for demand in demands if demand.pool == name]
         if not here:
             continue
-        lie = _laid(pool, here)
+        lie, rooms = _laid(pool, here)
         plans.append(
             PoolPlan(
                 pool=name,
@@ -139,12 +152,13 @@ def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
                 packings=tuple(_packing(pool, demand, lie) for demand in here),
                 domains=lie.domains(),
                 runs=tuple(lie.runs),
+                rooms=rooms,
             )
         )
     return tuple(plans)
 
 
-def _laid(pool: Pool, demands: Sequence[Demand], kinds: Sequence[Kind] = KINDS) -> Layout:
+def _laid(pool: Pool, demands: Sequence[Demand]) -> tuple[Layout, dict[tuple[str, str], Room]]:
     """Wanted groups of all demands first, then surge, then spare; of each those bound to a level, the largest first."""
     known = [(domain.at, domain.nodes) for domain in pool.domains or ()]
     if pool.nodes is not None and (rest := pool.nodes - sum(nodes for _, nodes in known)) > 0:
@@ -154,10 +168,20 @@ def _laid(pool: Pool, demands: Sequence[Demand], kinds: Sequence[Kind] = KINDS) 
         demands,
         key=lambda d: (_bound(pool, d) is None, -needed(d.size, per_node(d)), d.workload),
     )
-    for kind in kinds:
+    for demand in order:
+        lie.lay(_load(pool, demand, "wanted"))
+    rooms: dict[tuple[str, str], Room] = {}
+    wanted = sum(demand.groups for demand in demands)
+    if known and sum(len(run.groups) for run in lie.runs) == wanted:
+        for demand in demands:
+            if demand.surge and demand.runs_groups:
+                load, alone = _load(pool, demand, "surge"), lie.copy()
+                pods, nodes = alone.room(load), needed(demand.size, load.per_node)
+                rooms[demand.serving, demand.workload] = Room(alone.lay(load), pods, nodes)
+    for kind in EXTRA:
         for demand in order:
             lie.lay(_load(pool, demand, kind))
-    return lie
+    return lie, rooms
 
 
 def _load(pool: Pool, demand: Demand, kind: Kind) -> Load:
@@ -188,29 +212,6 @@ def _load(pool: Pool, demand: Demand, kind: Kind) -> Load:
 def _above(pool: Pool) -> list[str]:
     """The levels above the host."""
     return [level for level in pool.levels if level != HOSTNAME]
-
-
-class Room(NamedTuple):
-    """What is free for the surge groups of one workload while no other serving rolls."""
-
-    groups: int
-    """Surge groups that find a whole place."""
-    pods: int
-    """Pods that find a node, where no group has to be whole."""
-    nodes: int
-    """Nodes that one group takes."""
-
-
-def surge_room(pool: Pool, demands: Sequence[Demand], demand: Demand) -> Room | None:
-    """The room of a workload for its rollout; `None` without an inventory, or where not even wanted groups fit."""
-    if pool.nodes is None and pool.domains is None:
-        return None
-    lie = _laid(pool, demands, ("wanted",))
-    if sum(len(run.groups) for run in lie.runs) < sum(one.groups for one in demands):
-        return None
-    load = _load(pool, demand, "surge")
-    pods = lie.room(load)
-    return Room(lie.lay(load), pods, needed(demand.size, load.per_node))
 
 
 def _bound(pool: Pool, demand: Demand) -> str | None:

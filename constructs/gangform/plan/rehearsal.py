@@ -4,17 +4,16 @@ A rollout needs the places of all its surge groups before anything is replaced: 
 fleet intact. There are four ways out, none of them silent (article A). The plan lists them with their figures.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from gangform.admission.admission import Demand, backend
+from gangform.admission.admission import backend
 from gangform.apis.leaderworkerset import KIND
 from gangform.apis.set_rollout import Strategy
 from gangform.findings import counted
 from gangform.inputs.cluster import Cluster
 from gangform.plan import rollout
 from gangform.plan.figures import formula
-from gangform.plan.placement import Room, keeps_apart, surge_room
+from gangform.plan.placement import PoolPlan, Room, keeps_apart
 from gangform.plan.serving import ServingPlan
 from gangform.plan.simulation import World, simulate
 from gangform.plan.timeline import Rollout
@@ -59,14 +58,8 @@ def lacking(surge: int, places: int) -> int:
     return max(0, surge - places)
 
 
-def rehearse(plan: ServingPlan, cluster: Cluster, demands: Sequence[Demand]) -> Rehearsal | None:
-    """The update of a serving that is one set of groups; `None` for another form.
-
-    Args:
-        plan: The serving.
-        cluster: Where it runs.
-        demands: Everything that runs on its pool.
-    """
+def rehearse(plan: ServingPlan, cluster: Cluster, pool: PoolPlan) -> Rehearsal | None:
+    """The update of a serving that is one set of groups, on its pool; `None` for another form."""
     role, serving = plan.lead, plan.serving
     if plan.choice.form.kind != KIND or plan.workloads[1:]:
         return None
@@ -75,9 +68,7 @@ def rehearse(plan: ServingPlan, cluster: Cluster, demands: Sequence[Demand]) -> 
     policy = backend(serving.admission.backend).policy(cluster)
     finishes = policy.surge_finishes or not (own.max_surge and not own.max_unavailable)
     demand = role.demand
-    room = None
-    if own.max_surge:
-        room = surge_room(cluster.pools[serving.pool], demands, demand)
+    room = pool.rooms.get((demand.serving, demand.workload))
     whole = policy.gangs or keeps_apart(demand) is not None
     pods = None
     if room is not None:
