@@ -102,7 +102,7 @@ class PoolPlan(NamedTuple):
     runs: tuple[Run, ...]
     """The groups on the map, neighbours together."""
     rooms: Mapping[tuple[str, str], Room]
-    """By serving and workload, for those that surge; empty without an inventory, or where wanted groups find no place."""
+    """By serving and workload, for those that surge; empty without an inventory, or where wanted groups do not fit."""
 
     @property
     def placements(self) -> Iterator[Placement]:
