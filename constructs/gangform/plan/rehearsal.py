@@ -13,9 +13,10 @@ from gangform.findings import counted
 from gangform.inputs.cluster import Cluster
 from gangform.plan import rollout
 from gangform.plan.figures import formula
-from gangform.plan.placement import PoolPlan, Room, keeps_apart
+from gangform.plan.placement import PoolPlan, Room
 from gangform.plan.serving import ServingPlan
 from gangform.plan.simulation import World, simulate
+from gangform.plan.spread import keeps_apart
 from gangform.plan.timeline import Rollout
 from gangform.units import Seconds
 

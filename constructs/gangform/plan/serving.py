@@ -25,12 +25,12 @@ from gangform.plan import (
     identity,
     memory,
     monitoring,
-    placement,
     pods,
     releases,
     rollout,
     scaling,
     shape,
+    spread,
     startup,
     traffic,
     unread,
@@ -207,7 +207,7 @@ class _Composer:
         remarks = [text for stamp in stamped for text in stamp.remarks]
         remarks += rollout.remarks(self.form, self.split.size)
         remarks += weights.remarks(serving, self.found.model)
-        remarks += placement.remarks(lead.demand)
+        remarks += spread.remarks(lead.demand)
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
         platform = beside.platform(
             serving,
