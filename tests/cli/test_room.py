@@ -110,6 +110,11 @@ def test_the_steps_of_an_update_are_shown_where_they_are_wanted(run: Run) -> Non
     assert (update["order"], update["ends"], update["waysOut"]) == ([1, 0], True, [])
     assert update["endSeconds"] == update["timeline"][-1]["atSeconds"]
     assert max(moment["mixed"] for moment in update["timeline"]) == 0
+    assert update["leaderAlone"] == {"mixed": 0, "hollow": 1}
+    assert (
+        "were the leader ready by itself, at a time 0 groups would answer with two revisions and 1 without"
+        in out
+    )
 
 
 def test_the_map_says_what_lies_where(run: Run, pool: Callable[..., None]) -> None:

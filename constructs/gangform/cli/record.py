@@ -19,6 +19,7 @@
                       budgetSeconds}
             rollout: {maxSurge, maxUnavailable, partition, peakGroups, peakGpus, floorGroups, durationSeconds, reason}
             update: {lackingGroups, ends, waysOut: [{name, what, gpus, servingGroups, durationSeconds}],
+                     leaderAlone: {mixed, hollow}      groups that would answer too early, were the leader ready alone
                      order: [group], endSeconds, stall: {cause, groups, heldGpus, shortGpus},
                      timeline: [{atSeconds, groups, serving, overlapping, mixed, boundGpus, requestedGpus}]}
                                                        of one set of up to 40 groups, played through

@@ -92,6 +92,13 @@ def _steps(rollout: Rollout, found: Rehearsal, gpus: int) -> Iterator[Cells]:
         )
     if rollout.stall is not None:
         yield "  then", "nothing moves any more"
+    alone = found.play_alone()
+    if alone is not None and (alone.mixed or alone.hollow):
+        yield (
+            "  readiness",
+            f"were the leader ready by itself, at a time {counted(alone.mixed, 'group')} would answer with two "
+            f"revisions and {alone.hollow} without all workers",
+        )
 
 
 # ── for machines ─────────────────────────────────────────────────────────────────────────────────
@@ -161,12 +168,14 @@ def update_data(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any] | Non
             for way in found.ways
         ],
     }
-    rollout, gpus = found.play(), plan.lead.shape.gpus_per_pod
-    if rollout is None:
+    rollout, alone = found.play(), found.play_alone()
+    if rollout is None or alone is None:
         return data
+    gpus = plan.lead.shape.gpus_per_pod
     data |= {
         "ends": rollout.end is not None,
         "order": list(rollout.order),
+        "leaderAlone": {"mixed": alone.mixed, "hollow": alone.hollow},
         "timeline": [
             {
                 "atSeconds": int(moment.at),

@@ -52,6 +52,10 @@ class Rehearsal(NamedTuple):
         """The update from moment to moment; `None` where it has too many groups to look at."""
         return simulate(self.strategy, self.world)
 
+    def play_alone(self) -> Rollout | None:
+        """The same with a readiness that means the leader alone."""
+        return simulate(self.strategy, self.world._replace(whole=False))
+
 
 @formula("surge groups - those that find a place, at least 0", source="article A, case 4; lab E2")
 def lacking(surge: int, places: int) -> int:

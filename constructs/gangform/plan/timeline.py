@@ -79,6 +79,11 @@ class Rollout(NamedTuple):
         return max(moment.mixed for moment in self.moments)
 
     @property
+    def hollow(self) -> int:
+        """Groups that answer without all their workers, at the height."""
+        return max(moment.hollow for moment in self.moments)
+
+    @property
     def steps(self) -> int:
         """Groups that were made or replaced."""
         return len(self.order)
