@@ -71,9 +71,10 @@ def test_what_the_plan_says_is_quoted_right(
     Path("gangform.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
     assert main(["plan"]) == 0
     said = squeezed(capsys.readouterr().out)
-    quoted = next(block for block in blocks("") if block.startswith("form "))
-    for line in squeezed(quoted):
-        assert line in said
+    for first in ("form ", "capacity "):
+        quoted = next(block for block in blocks("") if block.startswith(first))
+        for line in squeezed(quoted):
+            assert line in said
 
 
 def test_the_choice_of_a_shape_is_quoted_right(

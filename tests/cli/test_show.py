@@ -208,6 +208,11 @@ def test_the_schema_of_the_plan_has_every_key_and_no_other(
     measured = 'qualified: {date: "2026-11-02", engine: "0.31.0", tokensPerSecond: 5400}'
     parallelism = "    parallelism: {tensor: 8, pipeline: 2}\n"
     others = []
+    stuck = text.replace("hardware: h100-8x}", "hardware: h100-8x, nodes: 5}")
+    stuck = stuck.replace("{backend: kueue, queue: serving}", "{backend: none}")
+    surge = "    rollout: {maxSurge: 1, maxUnavailable: 0}\n"
+    fleet.write_text(stuck.replace(parallelism, parallelism + surge))
+    others.append(json.loads(run("plan", "-o", "json").out))
     for written in (
         f"    parallelism: auto\n    {measured}\n",
         parallelism.replace("pipeline: 2", "pipeline: 1"),

@@ -34,6 +34,8 @@ def explain(arguments: Namespace) -> int:
         )
         return 0
     place = _PLACE.fullmatch(target)
+    if place is None and _FILE.search(target):
+        raise UsageError(f"`{target}` is a file; write FILE:LINE, or KIND/NAME of an object in it")
     if place is not None or "/" in target or arguments.path is not None:
         return _value(arguments, target, place)
     known = {code.id: code for code in every_code()}

@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gangform.cli import cold_start, shapes
+from gangform.cli.room import capacity_data, map_data, update_data
 from gangform.cli.show import chosen_servings, prerequisites
 
 if TYPE_CHECKING:
+    from gangform.plan.capacity import Capacity
     from gangform.plan.cluster import ClusterPlan
     from gangform.plan.memory import MemoryPlan
     from gangform.plan.placement import PoolPlan
@@ -35,9 +37,11 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str]) -> dict[str, Any]:
         "defaults": plan.defaults.edition,
         "foundation": cluster.foundation,
         "versions": cluster.versions.model_dump(by_alias=True, exclude_none=True),
-        "servings": [_serving(one) for one in chosen_servings(plan, wanted)],
+        "servings": [_serving(one, plan) for one in chosen_servings(plan, wanted)],
         "quota": {pool: resources.spelled() for pool, resources in plan.quota.items()},
-        "pools": [_pool(one) for one in plan.pools],
+        "pools": [
+            _pool(one, capacity) for one, capacity in zip(plan.pools, plan.capacity, strict=True)
+        ],
         "prerequisites": [
             {"what": need.what, "check": need.check, "without": need.without}
             for need in prerequisites(plan, wanted)
@@ -45,7 +49,7 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def _serving(plan: ServingPlan) -> dict[str, Any]:
+def _serving(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any]:
     role, serving = plan.lead, plan.serving
     shape, rollout, placed, scale = role.shape, role.rollout, role.demand.placement, role.scaling
     return _known(
@@ -90,6 +94,7 @@ def _serving(plan: ServingPlan) -> dict[str, Any]:
                 "durationSeconds": int(rollout.duration),
                 "reason": rollout.reason,
             },
+            "update": update_data(plan, cluster),
             "disruption": {
                 "drain": plan.disruption.drain,
                 "unstopped": plan.disruption.unstopped,
@@ -195,7 +200,7 @@ def _qualified(plan: QualificationPlan | None) -> dict[str, Any] | None:
     )
 
 
-def _pool(plan: PoolPlan) -> dict[str, Any]:
+def _pool(plan: PoolPlan, capacity: Capacity) -> dict[str, Any]:
     return _known(
         {
             "pool": plan.pool,
@@ -215,6 +220,8 @@ def _pool(plan: PoolPlan) -> dict[str, Any]:
                 )
                 for packing in plan.packings
             ],
+            "capacity": capacity_data(capacity),
+            "domains": map_data(plan.domains),
         }
     )
 

@@ -120,6 +120,68 @@ _QUALIFIED = {
     "tokensPerSecond?": Value("integer", "of one group, as measured"),
     "highestTokensPerSecond?": Value("integer", "of all groups at the most"),
 }
+_UPDATE = {
+    "lackingGroups": Value("integer", "surge groups that find no place"),
+    "waysOut": Each(
+        {
+            "name": TEXT,
+            "what": TEXT,
+            "gpus": WHOLE,
+            "servingGroups": WHOLE,
+            "durationSeconds": WHOLE,
+        }
+    ),
+    "ends?": BOOLEAN,
+    "endSeconds?": WHOLE,
+    "order?": Each(Value("integer", "index of a group, in the order in which they are updated")),
+    "leaderAlone?": {
+        "mixed": Value("integer", "groups that would answer with two revisions"),
+        "hollow": Value("integer", "groups that would answer before their workers are there"),
+    },
+    "stall?": {"cause": TEXT, "groups": Each(WHOLE), "heldGpus": WHOLE, "shortGpus": WHOLE},
+    "timeline?": Each(
+        {
+            "atSeconds": WHOLE,
+            "groups": WHOLE,
+            "serving": WHOLE,
+            "overlapping": Value("integer", "groups whose pods are of two revisions"),
+            "mixed": WHOLE,
+            "boundGpus": WHOLE,
+            "requestedGpus": WHOLE,
+        }
+    ),
+}
+_CAPACITY = {
+    "servingGpus": WHOLE,
+    "burstGpus": WHOLE,
+    "rolloutGpus": Value("integer", "of one group that is rolled"),
+    "hasGpus?": WHOLE,
+    "losses": Each(
+        {
+            "level": TEXT,
+            "domain": Each(TEXT),
+            "groups": WHOLE,
+            "gpus": WHOLE,
+            "floorGpus": Value("integer", "serving + the larger of the loss and one rolled group"),
+            "additiveGpus": Value("integer", "serving + both"),
+            "chosen": BOOLEAN,
+        }
+    ),
+}
+_DOMAIN = {
+    "at": Each(Value("string", "a label value, coarse to fine")),
+    "nodes": WHOLE,
+    "filled": WHOLE,
+    "free": WHOLE,
+    "groups": Each(
+        {
+            "workload": TEXT,
+            "kind": Value("string", "wanted, surge or spare"),
+            "first": WHOLE,
+            "count": WHOLE,
+        }
+    ),
+}
 _SERVING = {
     "name": TEXT,
     "namespace": TEXT,
@@ -152,6 +214,7 @@ _SERVING = {
         "durationSeconds": WHOLE,
         "reason": TEXT,
     },
+    "update?": _UPDATE,
     "disruption": {
         "drain": Value("string", "what draining a node does, in words"),
         "unstopped": Value("string", "what no budget stops, in words"),
@@ -182,6 +245,8 @@ _POOL = {
             "mostInOne": Value("integer", "groups that the loss of one domain takes at worst"),
         }
     ),
+    "capacity": _CAPACITY,
+    "domains": Each(_DOMAIN),
 }
 _FINDING = {
     "code": TEXT,

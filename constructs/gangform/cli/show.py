@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gangform.cli import cold_start, shapes
 from gangform.cli.findings import as_data, refused, show, summary
+from gangform.cli.room import capacity_rows, map_rows, update_rows
 from gangform.cli.selection import select
 from gangform.cli.table import Block, Cells, as_markdown, as_text, structured
 from gangform.cli.terminal import UsageError, say, tell
@@ -111,7 +112,7 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str], form: str) -> Iterator[B
     for pool, resources in plan.quota.items():
         amounts = ", ".join(f"{name} {amount}" for name, amount in resources.spelled().items())
         rows.append((f"quota of {pool}", f"{amounts} (all groups, surge and spare included)"))
-    for one in plan.pools:
+    for one, capacity in zip(plan.pools, plan.capacity, strict=True):
         has = "no inventory, so not checked" if one.nodes is None else f"it has {one.nodes}"
         rows.append(
             (
@@ -119,6 +120,7 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str], form: str) -> Iterator[B
                 f"{counted(one.needed, 'node')} filled, {one.peak} at the peak; {has}",
             )
         )
+        rows += capacity_rows(capacity)
         if cluster.pools[one.pool].domains is None:
             continue
         for packing in one.packings:
@@ -130,11 +132,13 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str], form: str) -> Iterator[B
                     f"included{where}; the loss of one {packing.spread or 'pool'} takes up to {packing.most_in_one}",
                 )
             )
+        if form == "wide":
+            rows += map_rows(one.domains)
     yield Block(title=f"Cluster {cluster.name}", rows=rows)
     for serving in chosen_servings(plan, wanted):
         yield Block(
             title=f"{cluster.name} / {serving.name}",
-            rows=list(_serving(serving, wide=form == "wide")),
+            rows=list(_serving(serving, plan, wide=form == "wide")),
             level=2,
         )
 
@@ -151,7 +155,7 @@ def _prerequisites(plan: ClusterPlan, wanted: frozenset[str]) -> Block:
 # ── a serving ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _serving(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
+def _serving(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Iterator[Cells]:
     role, serving = plan.lead, plan.serving
     shape = role.shape
     yield "serves", f"{plan.model.name} in namespace {plan.namespace}, on pool {serving.pool}"
@@ -187,6 +191,7 @@ def _serving(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
         yield from _wide(plan)
     yield from _qualified(plan)
     yield from _rollout(plan)
+    yield from update_rows(plan, cluster, wide=wide)
     yield "drain", plan.disruption.drain
     yield "termination", _termination(role.launch)
     yield "not stopped", plan.disruption.unstopped

@@ -138,6 +138,14 @@ class Layout:
         self._open: dict[tuple[str, str, At], tuple[int, int]] = {}
         """Places that a workload's last node in a domain still has: the first, and how many."""
 
+    def copy(self) -> Layout:
+        """The same nodes with the same on them, to try something."""
+        other = Layout((), self.depth)
+        other.runs = [*self.runs]
+        other._nodes, other._used = dict(self._nodes), dict(self._used)
+        other._closed, other._open = dict(self._closed), dict(self._open)
+        return other
+
     def lay(self, load: Load) -> int:
         """Lay as many of the groups as find a whole place: how many did."""
         if load.host:
@@ -149,6 +157,10 @@ class Layout:
         while laid < len(load.groups) and (some := self._some(load, load.groups[laid:])):
             laid += some
         return laid
+
+    def room(self, load: Load) -> int:
+        """Pods of a workload that still find a node, wherever it is."""
+        return sum(self._room(load, at) for at in self._nodes)
 
     def domains(self) -> tuple[Domain, ...]:
         """Every domain of the finest level with what lies in it, sorted."""

@@ -31,6 +31,7 @@ from gangform.plan import (
     rollout,
     scaling,
     shape,
+    spread,
     startup,
     traffic,
     unread,
@@ -176,7 +177,7 @@ class _Composer:
             form=self.form,
             replicas=serving.lowest_groups,
             highest=serving.highest_groups,
-            grace=self.launch.grace,
+            teardown=self.launch.teardown,
             cold_start=self.startup.cold_start,
         )
 
@@ -203,10 +204,7 @@ class _Composer:
         remarks = [text for stamp in stamped for text in stamp.remarks]
         remarks += rollout.remarks(self.form, self.split.size)
         remarks += weights.remarks(serving, self.found.model)
-        if serving.spread is not None and self.form.can.runs_groups:
-            remarks.append(
-                f"no backend spreads groups over {serving.spread}: the pool says how many one domain may take at worst"
-            )
+        remarks += spread.remarks(lead.demand)
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
         platform = beside.platform(
             serving,
