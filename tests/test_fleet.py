@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.invariants import INVARIANTS, Object, World
+from tests.invariants import INVARIANTS
+from tests.world import Object, World
 
 from gangform.findings import InputError
 from gangform.inputs.load import Loaded, load_fleet

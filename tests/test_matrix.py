@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import pytest
 from pydantic import JsonValue
 from tests import matrix
-from tests.invariants import INVARIANTS, LWS, WAVE, Object, World, called
+from tests.invariants import INVARIANTS
 from tests.matrix import DIMENSIONS, LIBRARY, NETWORK, Combination
+from tests.world import LWS, WAVE, Object, World, called
 
 from gangform.bundle import Bundle, bundle, foundation, judge_bundles
 from gangform.findings import Finding, InputError

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, cast
 
 import pytest
 from tests import matrix
-from tests.invariants import INVARIANTS, Object, World
+from tests.invariants import INVARIANTS
+from tests.world import Object, World
 
 from gangform.admission.admission import BACKENDS, Demand, Policy, Recognised, Stamp
 from gangform.apis.forms import GroupView

@@ -306,7 +306,7 @@ def judge_bundles(
     )
     owners = {document.key: each for each in bundles for document in each.documents}
     alone = {one.sort_key() for one in judge(Documents(beside), context)} if beside else set()
-    strange = {each.key for each in beside if not _touches(each, documents, owners)}
+    strange = {each.key[1:] for each in beside if not _touches(each, documents, owners)}
     found = [
         one
         for one in judge(documents, context)
@@ -328,11 +328,9 @@ def _touches(foreign: Document, documents: Documents, own: Mapping[Key, Bundle])
     return any(key == foreign.key or (key.kind, key.namespace, key.name) == target for key in own)
 
 
-def _at_one_of(finding: Finding, keys: Collection[Key]) -> bool:
+def _at_one_of(finding: Finding, objects: Collection[tuple[str, str, str]]) -> bool:
     at = finding.at
-    return isinstance(at, DocumentPath) and any(
-        (key.kind, key.namespace, key.name) == (at.kind, at.namespace, at.name) for key in keys
-    )
+    return isinstance(at, DocumentPath) and (at.kind, at.namespace, at.name) in objects
 
 
 def _beside(bundles: Sequence[Bundle], cluster: Cluster) -> Iterator[Key]:

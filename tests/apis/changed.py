@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tests.apis.living import (
@@ -27,8 +28,9 @@ OLD = Versions(lws=Release(0, 9), kueue=Release(0, 16))
 LAB = Versions(lws=Release(0, 9), kueue=Release(0, 17))
 NEW = Versions(lws=Release(0, 10), kueue=Release(0, 19, 2))
 NEXT = Versions(lws=Release(0, 10), kueue=Release(0, 20))
-LEADER = "spec/leaderWorkerTemplate/leaderTemplate"
-WORKER = "spec/leaderWorkerTemplate/workerTemplate"
+GROUP = "spec/leaderWorkerTemplate"
+LEADER, WORKER = f"{GROUP}/leaderTemplate", f"{GROUP}/workerTemplate"
+NAME = "kueue.x-k8s.io/podset-group-name"
 ENGINE = "spec/containers/0"
 ROLE = "spec/roles/0"
 SIDECAR = {"name": "sidecar", "image": "s:1", "resources": {"requests": {"cpu": "1"}}}
@@ -94,6 +96,24 @@ def annotated(key: str, value: str) -> Case:
     return Case("LeaderWorkerSet", key, edit, "rolls", queued=True)
 
 
+def torn(side: str, keys: Sequence[str]) -> Case:
+    """Annotations on topology in one template alone, of a set whose templates are joined by a group name."""
+
+    def joined(one: Object) -> None:
+        for each in ("leader", "worker"):
+            put(f"{GROUP}/{each}Template/metadata/annotations", {LEVEL: "rack", NAME: "group"})(one)
+
+    def edit(one: Object) -> None:
+        joined(one)
+        for key in keys:
+            template = one["spec"]["leaderWorkerTemplate"][f"{side}Template"]
+            template["metadata"]["annotations"][f"kueue.x-k8s.io/podset-{key}"] = "block"
+
+    name = f"{' and '.join(keys)} in the {side} alone"
+    return Case("LeaderWorkerSet", name, edit, "refused", queued=True, before=joined)
+
+
+ALONE = ("required-topology", "preferred-topology", "unconstrained-topology", "group-name")
 CASES = [
     *frozen("containers/0/resources/requests/cpu", "7"),
     *frozen("containers/0/ports/0/containerPort", 9000),
@@ -123,6 +143,7 @@ CASES = [
     annotated("preferred-topology", "rack"),
     annotated("unconstrained-topology", "true"),
     annotated("group-name", "group"),
+    *(torn(side, keys) for side in ("leader", "worker") for keys in (ALONE, ALONE[:1], ALONE[3:])),
     Case(
         "LeaderWorkerSet", "leader image unmanaged", put(f"{LEADER}/{ENGINE}/image", "b"), "rolls"
     ),
@@ -271,6 +292,7 @@ CASES = [
     Case("Deployment", "a label", label("team", "b"), "none"),
     Case("Deployment", "surge", put("spec/strategy/rollingUpdate/maxSurge", 1), "none"),
     Case("Deployment", "another queue", label(QUEUE, "other"), "refused", queued=True),
+    Case("Deployment", "no queue", label(QUEUE, None), "refused", queued=True),
     Case("Deployment", "a queue", label(QUEUE, "other"), "refused"),
     Case("Deployment", "another priority", label(PRIORITY, "low"), "rolls", queued=True),
     Case("Deployment", "no priority", label(PRIORITY, None), "refused", queued=True),
@@ -339,13 +361,15 @@ CASES = [
         for value in ("8", "64")
     ),
     Case("ClusterQueue", "hold", put("spec/stopPolicy", "Hold"), "in-place"),
-    Case("ClusterQueue", "stop", put("spec/stopPolicy", "HoldAndDrain"), "in-place"),
+    Case("ClusterQueue", "stop", put("spec/stopPolicy", "HoldAndDrain"), "evicts"),
     Case("ClusterQueue", "namespaces", drop("spec/namespaceSelector"), "in-place"),
     Case("ClusterQueue", "flavor", put(f"{GROUPS}/flavors/0/name", "h200"), "in-place"),
     Case("ClusterQueue", "strategy", put("spec/queueingStrategy", "StrictFIFO"), "in-place"),
     Case("ClusterQueue", "a label", label("team", "b"), "none"),
     Case("LocalQueue", "queue", put("spec/clusterQueue", "other"), "refused"),
-    Case("LocalQueue", "stop", put("spec/stopPolicy", "Hold"), "in-place"),
+    Case("LocalQueue", "hold", put("spec/stopPolicy", "Hold"), "in-place"),
+    Case("LocalQueue", "stop", put("spec/stopPolicy", "HoldAndDrain"), "evicts"),
+    Case("LocalQueue", "share", put("spec/fairSharing/weight", "2"), "in-place"),
     Case("LocalQueue", "a label", label("team", "b"), "none"),
     Case("Cohort", "parent", put("spec/parentName", "b"), "in-place"),
     Case("Cohort", "a label", label("team", "b"), "none"),

@@ -36,7 +36,13 @@ def test_rows_say_who_refuses_and_where_it_is_known_from() -> None:
     assert all(row.source for row in rows)
     assert {bool(row.by) for row in rows if row.outcome is Outcome.REFUSED} == {True}
     assert not any(row.by for row in rows if row.outcome is not Outcome.REFUSED)
-    assert not any(row.says.endswith(".") for row in rows)
+    assert not any(row.says.endswith(".") or row.instead.endswith(".") for row in rows)
+
+
+def test_rows_that_are_refused_alone_name_a_way_out() -> None:
+    for table in TABLES.values():
+        for row in table.rows:
+            assert bool(row.instead) is (row.outcome is Outcome.REFUSED), show(row.field)
 
 
 def test_defaults_and_spelling_are_no_change() -> None:

@@ -111,6 +111,16 @@ def test_a_first_import_writes_a_cluster_for_people_once(run: Run, folder: Path)
     assert own.read_bytes() == kept
 
 
+def test_a_first_import_without_a_pool_writes_nothing(run: Run, folder: Path, pipe: Any) -> None:
+    """A cluster without a pool would be refused by whatever reads it next."""
+    (folder / "gangform.yaml").unlink()
+    pipe(listed([node("cpu", {}, gpus=0)]))
+    status, out, err = run("cluster", "import", "-", "--write")
+    assert (status, out) == (2, "")
+    assert "<stdin> has no node for a pool, so nothing was written: 1 node: 1 without GPUs" in err
+    assert not (folder / "profiles").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "text", "status", "said"),
     [

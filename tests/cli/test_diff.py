@@ -322,6 +322,12 @@ def test_a_file_that_cannot_be_read_is_in_every_answer(run: Run, repository: Pat
     assert cluster["unread"] == ["prod/r1.k8s.yaml"]
 
 
+def test_of_an_object_that_stands_twice_the_last_is_what_stays(run: Run, repository: Path) -> None:
+    file = repository / "dist" / "prod" / "r1.k8s.yaml"
+    file.write_text(f"{file.read_text()}---\n{file.read_text()}")
+    assert run("diff").out.endswith("nothing changes\n")
+
+
 def test_a_pipe_among_manifests_is_not_read(run: Run, repository: Path) -> None:
     os.mkfifo(repository / "dist" / "prod" / "pipe.yaml")
     os.mkfifo(repository / "dist" / "prod" / "pipe.k8s.yaml")
@@ -380,3 +386,11 @@ def test_no_name_or_value_of_a_manifest_is_markup(run: Run, repository: Path) ->
     out = run("diff").out
     assert "\x1b" not in out
     assert "\\u001b[2J" in out
+
+
+def test_what_git_tells_its_hooks_does_not_say_which_repository_is_meant(
+    run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", str(repository / ".git"))
+    monkeypatch.setenv("GIT_PREFIX", "")
+    assert "nothing changes" in run("diff").out

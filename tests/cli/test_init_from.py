@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -101,3 +102,31 @@ def test_broken_streams_are_refused(
 ) -> None:
     stream.write_text(content)
     assert run("init", "--from", "live.yaml").status == status
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--groups", "4"),
+        ("--admission", "none"),
+        ("--namespace", "a"),
+        ("--engine-version", "0.31"),
+    ],
+)
+def test_what_the_manifests_say_is_not_asked(
+    run: Run, folder: Path, stream: Path, words: tuple[str, str]
+) -> None:
+    status, _, err = run("init", "--from", "live.yaml", *words)
+    assert status == 2
+    assert f"`{words[0]}` is read from the manifests; leave it out beside `--from`" in err
+    assert not (folder / "gangform.yaml").exists()
+
+
+def test_what_was_piped_in_is_asked_for_again(
+    run: Run, folder: Path, stream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    piped = io.TextIOWrapper(io.BytesIO(stream.read_bytes()))
+    monkeypatch.setattr("sys.stdin", piped)
+    status, out, _ = run("init", "--from", "-")
+    assert status == 0
+    assert "-n NAMESPACE -o yaml | gangform diff --live -   what a switch does" in out

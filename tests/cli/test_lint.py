@@ -51,7 +51,7 @@ def file(folder: Path) -> str:
 
 def stdin(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     buffer = io.BytesIO(text.encode())
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=buffer))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=buffer, isatty=lambda: False))
 
 
 def test_findings_are_the_result_and_the_summary_is_not(run: Run, file: str) -> None:
@@ -244,6 +244,31 @@ def test_a_closed_standard_input_is_missed_only_where_it_is_read(
     assert status == 2 and "standard input is closed" in err
 
 
+def test_a_terminal_is_not_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    status, _, err = run("lint", "-")
+    assert status == 2
+    assert "pipe something in: `helm template chart | gangform lint -`" in err
+
+
 def test_facts_that_are_not_there_are_asked_for_wrongly(run: Run, file: str) -> None:
     status, _, err = run("lint", file, "--given", "nofile")
     assert status == 2 and "there is no file nofile" in err
+
+
+@pytest.mark.parametrize(
+    ("references", "said"),
+    [
+        (["Deployment/llm/r1", "Deployment/r1"], ""),
+        (["Deployment/llm/r2"], "nothing judged here has: Deployment/llm/r2\n"),
+        (["LeaderWorkerSet/r1"], "nothing judged here has: LeaderWorkerSet/r1\n"),
+        ([f"Deployment/a{n}" for n in range(5)], "Deployment/a1, Deployment/a2 and 2 more\n"),
+    ],
+)
+def test_a_cold_start_of_nothing_that_is_judged_is_said(
+    run: Run, folder: Path, file: str, references: list[str], said: str
+) -> None:
+    (folder / "facts.yaml").write_text(json.dumps({"coldStart": dict.fromkeys(references, "21m")}))
+    status, _, err = run("lint", file, "--given", "facts.yaml")
+    assert status == 1
+    assert ("a cold start was given" in err) is bool(said) and said in err

@@ -322,3 +322,12 @@ def test_several_clusters_are_told_apart_by_what_runs(
     assert status == 2 and "--cluster prod or other" in err
     ran = run("diff", "--live", saved, "--cluster", "prod")
     assert "LeaderWorkerSet/llm/r1  adopted without a restart" in ran.out
+
+
+def test_a_stream_that_never_ends_is_no_answer_of_a_cluster(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gangform.cli.files._MOST", 9)
+    (folder / "live.yaml").write_text("a: 1\n# bcd")
+    status, _, err = run("diff", "--live", "live.yaml")
+    assert status == 2 and "live.yaml holds more than 0 MiB" in err

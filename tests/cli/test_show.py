@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gangform.cli.explain import every_code, parse_path
+from gangform.cli.codes import every_code, spelled, told
+from gangform.cli.explain import parse_path
 from gangform.cli.findings import as_data, render
 from gangform.findings import DocumentPath, Finding, show_path
 
@@ -229,8 +230,45 @@ def test_a_heap_is_shown_beside_what_is_left_for_it(run: Run, folder: Path) -> N
 def test_a_code_is_explained(run: Run) -> None:
     status, out, _ = run("explain", "tensor-leaves-nvlink")
     assert status == 0
-    assert "severity  error" in out
-    assert "design §4 Shape" in out
+    assert "severity  error: it does not start" in out
+    assert "the design of gangform, §4 Shape" in out
+    assert "hide" not in out
+
+
+def test_a_code_of_a_rule_says_what_is_judged_and_when_it_is_silent(run: Run) -> None:
+    out = run("explain", "exclusive-topology-deadlock").out
+    for line in (
+        "rule            A gang that LWS's provider forms does not wait for workers that wait for its leader.",
+        "judges          LeaderWorkerSet, DisaggregatedSet",
+        "silent without  who makes PodGroups (`--given` with",
+        "module          gangform.rules.placement",
+        "`# gangform: ignore[exclusive-topology-deadlock] REASON` in the file",
+    ):
+        assert line in out
+    assert "silent without" not in run("explain", "leader-template-missing").out
+    data = json.loads(run("explain", "pod-needs-missing-object", "-o", "json").out)
+    assert data["source"] in {code.source for code in every_code()}
+    assert "complete: true" in data["needs"][0]
+
+
+def test_everything_that_is_known_of_every_code_can_be_said() -> None:
+    for code in every_code():
+        data = told(code)
+        assert data["consequence"]
+        assert data.get("rule", "some") and data.get("judges", ["some"])
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("lws §2d, kueue §2.6", "notes on LeaderWorkerSet, §2d, notes on Kueue, §2.6"),
+        ("lab E4; lws#539", "tests on the real controllers, E4; kubernetes-sigs/lws#539"),
+        ("peers, direction of travel", "notes on other projects, direction of travel"),
+        ("Kubernetes: lab rats and lws", "Kubernetes: lab rats and lws"),
+    ],
+)
+def test_sources_are_said_in_words(source: str, said: str) -> None:
+    assert spelled(source) == said
 
 
 def test_all_codes_are_listed(run: Run) -> None:
@@ -286,6 +324,7 @@ def test_a_whole_object_is_explained(run: Run) -> None:
         (["LeaderWorkerSet/r2"], "did you mean LeaderWorkerSet/r1"),
         (["LeaderWorkerSet/r1", "spec.replica"], "did you mean replicas"),
         (["LeaderWorkerSet", "spec"], "write KIND/NAME"),
+        (["dist/prod/r1.k8s.yaml:57"], "is a file; write KIND/NAME of an object in it"),
     ],
 )
 def test_what_is_unknown_has_near_misses(run: Run, words: list[str], said: str) -> None:

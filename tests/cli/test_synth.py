@@ -214,3 +214,26 @@ def test_a_number_that_no_manifest_holds_is_an_error_of_the_inputs(run: Run, fol
     assert status == 1
     assert "value-not-writable" in err and "Service/llm/small" in err
     assert "servings[1].patches[0]" in err and "a fault in gangform" not in err
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("r_1", "r1"), ("smal", "small"), ("xyz", "r1, small")],
+)
+def test_a_name_that_no_workload_has_is_said(run: Run, name: str, meant: str) -> None:
+    run("synth")
+    status, _, err = run("synth", "--allow-recreate", name)
+    assert status == 0
+    assert err == (
+        f"warning: no workload is called as `--allow-recreate {name}` says; there is {meant}\n"
+    )
+    assert run("synth", "--allow-recreate", "r1", "--allow-recreate", "small").err == ""
+
+
+def test_what_a_workload_was_called_is_a_name_of_it(run: Run, folder: Path) -> None:
+    run("synth")
+    change(folder, "name: r1", "name: r2")
+    status, _, err = run("synth", "--allow-recreate", "r1x")
+    assert status == 1 and "warning: no workload is called" in err
+    status, _, err = run("synth", "--allow-recreate", "r1")
+    assert status == 0 and "warning: no workload" not in err

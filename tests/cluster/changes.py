@@ -1,8 +1,7 @@
 """The changes that the tables of effects speak of, made to objects that live on a control plane.
 
     TRIALS = trials("here", lambda case, rows: case.kind == "Deployment")
-    with begun(plane, "here", TRIALS) as tried:
-        tried.change()
+    with all_made(plane, "here", TRIALS) as tried:
         assert tried.seen() == expected(TRIALS)
 
 A change has an object of its own, and all are made at once: what nobody touches is seen to stay for as long as
@@ -39,6 +38,7 @@ LOOKS = {
     Outcome.NONE: STAYS,
     Outcome.IN_PLACE: STAYS,
     Outcome.ROLLS: ROLLS,
+    Outcome.EVICTS: ROLLS,
     Outcome.REFUSED: REFUSED,
 }
 """How what the tables say looks. What must be made anew is shown by tests of its own."""
@@ -203,6 +203,12 @@ class Tried:
             else f"{look}, of {'the same' if same else 'another'} revision"
         )
 
+    def borne_out(self, *outcomes: Outcome) -> str:
+        """See that the trials of some outcomes look as the tables say, and name them."""
+        told = expected(self.trials, *outcomes)
+        assert self.seen(*outcomes) == told
+        return ", ".join(told)
+
     def pods(self, one: Trial) -> list[Object]:
         """The pods of a trial."""
         return [pod for pod in self.watch.of("Pod") if trial_of(pod) == one.name]
@@ -286,6 +292,20 @@ def begun(
             }
             raise NotSeen(f"{error}; ready of some: {short(watch)}; {sorted(told)[:5]}") from None
         yield Tried(plane, space, asked, watch)
+
+
+@contextmanager
+def all_made(
+    plane: ControlPlane, space: str, asked: Sequence[Trial], *, beside: Sequence[Object] = ()
+) -> Iterator[Tried]:
+    """Make every change of some trials, on nodes that take everything."""
+    put_nodes(plane)
+    try:
+        with begun(plane, space, asked, beside=beside) as tried:
+            tried.change()
+            yield tried
+    finally:
+        plane.reset()
 
 
 def put_nodes(plane: ControlPlane, count: int = 8) -> None:

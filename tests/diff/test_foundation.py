@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.diff.conftest import Cost, Object, one, shipped
+import pytest
+from tests.diff.conftest import Cost, Edit, Object, one, shipped
 
 from gangform.apis.versions import Release, Versions
 
@@ -17,7 +18,7 @@ def test_a_flavor_says_whom_it_is_for_and_whether_it_can_change(cost: Cost) -> N
     (found,) = cost(shipped("prod-kueue"), labels, versions=OLD)
     assert found == (
         "ResourceFlavor/h100: refused by the API server: spec.nodeLabels.a; it is for deepseek-r1, llama-405b, "
-        "llama-70b, qwen3-coder"
+        "llama-70b, qwen3-coder; instead make a flavor of another name and queues that name it"
     )
     (found,) = cost(shipped("prod-kueue"), labels, versions=NEXT)
     assert found.startswith("ResourceFlavor/h100: in place: spec.nodeLabels.a (groups that run")
@@ -64,7 +65,7 @@ def test_a_queue_under_another_name_is_one_that_was_renamed(cost: Cost) -> None:
     )
     assert any(
         each.startswith("LocalQueue/llm/serving: refused by the API server: spec.clusterQueue")
-        and each.endswith(users)
+        and each.endswith(f"{users}; instead make a LocalQueue of another name")
         for each in found
     )
 
@@ -76,6 +77,32 @@ def test_a_queue_that_goes_names_its_workloads(cost: Cost) -> None:
     assert cost(shipped("prod-kueue"), gone) == [
         f"LocalQueue/code/code: removed; it is for qwen3-coder; {GONE}"
     ]
+
+
+@pytest.mark.parametrize("kind", ["ClusterQueue", "LocalQueue"])
+def test_a_queue_that_is_drained_takes_its_groups_down(cost: Cost, kind: str) -> None:
+    def stop(policy: str) -> Edit:
+        def edit(objects: list[Object]) -> None:
+            one(objects, kind, "serving")["spec"]["stopPolicy"] = policy
+
+        return edit
+
+    (found,) = cost(shipped("prod-kueue"), stop("HoldAndDrain"))
+    assert (
+        ": evicts 11 groups (248 GPUs): spec.stopPolicy (past any budget, and none is admitted until"
+        in found
+    )
+    assert found.endswith("it is for deepseek-r1, llama-405b, llama-70b")
+    (found,) = cost(shipped("prod-kueue"), stop("Hold"))
+    assert ": in place: spec.stopPolicy (groups that run stay" in found
+
+
+def test_what_a_drained_queue_evicts_is_not_known_without_its_sets(cost: Cost) -> None:
+    def drain(objects: list[Object]) -> None:
+        one(objects, "ClusterQueue", "code")["spec"]["stopPolicy"] = "HoldAndDrain"
+
+    (found,) = cost(shipped("prod-kueue", "foundation"), drain)
+    assert found.startswith("ClusterQueue/code: evicts all groups that run: spec.stopPolicy (")
 
 
 def test_volcano_objects_name_their_workloads(cost: Cost) -> None:

@@ -176,7 +176,8 @@ def test_what_kueue_freezes_is_refused_and_takes_no_gpus(cost: Cost) -> None:
     (found,) = cost(shipped("prod-kueue", "deepseek-r1"), larger, versions=KUEUE)
     assert found.endswith(
         "refused while Kueue manages it: "
-        "{leader,worker}Template.spec.containers[engine].resources.requests.cpu"
+        "{leader,worker}Template.spec.containers[engine].resources.requests.cpu; "
+        "instead delete it and apply it anew, or give it another name; its groups start again either way"
     )
     (found,) = cost(shipped("prod-plain"), larger)
     assert "rolls " in found

@@ -43,6 +43,30 @@ def told(before: Any, after: Any) -> list[tuple[str, str]]:
             [("containers[engine].name", "changed")],
         ),
         (
+            {"containers": [{"name": "vllm", "image": "a", "args": ["x"]}]},
+            {
+                "containers": [
+                    {"name": "proxy", "image": "b", "args": ["y"]},
+                    {"name": "engine", "image": "a", "args": ["x"]},
+                ]
+            },
+            [("containers[proxy]", "added"), ("containers[engine].name", "changed")],
+        ),
+        (
+            {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "2"}]},
+            {"containers": [{"name": "d", "image": "2"}, {"name": "c", "image": "1"}]},
+            [
+                ("containers[d].name", "changed"),
+                ("containers[c].name", "changed"),
+                ("containers", "reordered"),
+            ],
+        ),
+        (
+            {"tolerations": [{"key": "a"}, {"key": "b", "effect": "NoSchedule"}]},
+            {"tolerations": [{"key": "c", "effect": "NoSchedule"}]},
+            [("tolerations[0].key", "changed"), ("tolerations[0]", "removed")],
+        ),
+        (
             {"env": [{"name": "x"}]},
             {"env": [{"name": "y"}]},
             [("env[y]", "added"), ("env[x]", "removed")],
@@ -78,3 +102,19 @@ def test_a_whole_entry_touches_every_value_inside() -> None:
         ("a", 0, "b", "c", 1),
         ("a", 0, "d"),
     ]
+
+
+def test_another_order_touches_what_differs_in_a_place() -> None:
+    one, two = ({"name": name, "cpu": "1", "gpu": name} for name in "ab")
+    (moved,) = changes({"a": [one, two]}, {"a": [two, one]})
+    assert list(every_leaf(moved)) == [
+        ("a", place, key) for place in (0, 1) for key in ("name", "gpu")
+    ]
+
+
+def test_long_lists_are_compared_in_no_time() -> None:
+    many: list[Any] = [{"x": [number] * 5} for number in range(5_000)]
+    assert len(changes({"a": many}, {"a": many[1:]})) == 5_000
+    named: list[Any] = [{"name": f"a{number}", "x": number} for number in range(2_000)]
+    other = [{**one, "name": f"b{one['x']}"} for one in named]
+    assert len(changes({"containers": named}, {"containers": other})) == 2_000

@@ -19,8 +19,11 @@ from gangform.units import Seconds
 
 ROOT = Path(__file__).parents[2]
 GOLDENS = Path(__file__).parent / "editions"
-FREE = ("PrometheusRule", "PodMonitor")
-"""Kinds whose texts may get better without a new edition: nothing that runs changes with them."""
+FREE = {"PodMonitor": "name-only", "PrometheusRule": "name-only"}
+"""Kinds of which only the name is kept, and what their rows say in the place of a digest.
+
+Their texts may get better without a new edition: nothing that runs changes with them.
+"""
 RULE = (
     "Fleets run on `defaults: 1`, and a change of it rolls groups that nobody touched. A better default is a row of a "
     "new edition (docs/editions.md). If a fault was mended, or the shipped fleet was changed on purpose, say so in "
@@ -38,8 +41,9 @@ def promised() -> str:
     lines = []
     for path in sorted((ROOT / "dist").rglob("*.k8s.yaml")):
         for one in yaml.load_all(path.read_text(), yaml.CSafeLoader):
-            kept = {} if one["kind"] in FREE else {k: v for k, v in one.items() if k != "metadata"}
-            digest = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+            kept = {k: v for k, v in one.items() if k != "metadata"}
+            whole = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+            digest = FREE.get(one["kind"], whole)
             meta = one["metadata"]
             name = "/".join(
                 part for part in (one["kind"], meta.get("namespace", ""), meta["name"]) if part

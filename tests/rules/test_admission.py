@@ -63,6 +63,8 @@ def test_slices_fill_their_pod_set(make: Make, refused: Check, accepted: Check) 
     refused("slice-does-not-divide", at, sliced(5, "x"))
     accepted("slice-does-not-divide", sliced(5, "2"))
     accepted("slice-does-not-divide", sliced(9, "4"))
+    accepted("slice-does-not-divide", sliced(4, "1"))
+    refused("slice-does-not-divide", at, sliced(4, "0"))
     one = {"spec>leaderWorkerTemplate>leaderTemplate": ...}
     accepted("slice-does-not-divide", sliced(4, "2", **one))
 
@@ -129,6 +131,9 @@ def test_pods_under_quota_request(make: Make, refused: Check, accepted: Check) -
     nothing = make("set", {**LABEL, "W>C>resources": {}})
     refused("queue-without-requests", "workerTemplate.spec.containers[0].resources", nothing)
     accepted("queue-without-requests", make("set", LABEL), make("set", {"W>C>resources": {}}))
+    for name in ("requests", "limits"):
+        half = make("set", {**LABEL, "W>C>resources": {name: {"cpu": "1"}}})
+        accepted("queue-without-requests", half)
 
 
 def test_roles_name_their_queue(refused: Check, accepted: Check) -> None:

@@ -61,7 +61,7 @@ def test_a_budget_is_taken(make: Make, refused: Check, accepted: Check) -> None:
         refused(
             "budget-refused", "spec.maxUnavailable", make("budget", {"spec>maxUnavailable": value})
         )
-    for value in (0, 1, "50%"):
+    for value in (0, 1, "50%", "100%"):
         accepted("budget-refused", make("budget", {"spec>maxUnavailable": value}))
     bare = make("budget", {"spec>selector": ...})
     refused("selector-matches-nothing", "spec.selector ~ no selector", bare)

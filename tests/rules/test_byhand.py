@@ -34,6 +34,10 @@ def test_pods_have_addresses(make: Make, refused: Check, accepted: Check) -> Non
     headless = make("service", {"metadata>name": "hand", "spec>clusterIP": "None"})
     accepted("stateful-service-not-headless", make("stateful"), headless)
     accepted("stateful-service-not-headless", make("stateful"))
+    # One pod is called by nobody, and one is what a set has that says no number.
+    for replicas in (1, ...):
+        alone = make("stateful", {"spec>replicas": replicas})
+        accepted("stateful-service-not-headless", alone, service)
 
 
 def test_what_several_pods_may_be_is_not_judged_as_one(

@@ -64,7 +64,7 @@ def test_a_flavors_taint_is_tolerated(
     taint = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
     tainted = make("flavor", {"spec>nodeTaints": [taint]})
     at = "ResourceFlavor/hopper spec.nodeTaints[0]"
-    refused("flavor-taint-untolerated", at, tainted)
+    accepted("flavor-taint-untolerated", tainted)
     around = [queue[0], tainted, *queue[2:]]
     refused("flavor-taint-untolerated", f"{at} ~ pods of r1", *around, make("set", LABEL))
     exists = {"key": "nvidia.com/gpu", "operator": "Exists"}
@@ -84,7 +84,8 @@ def test_a_flavors_taint_is_tolerated(
         {**exists, "effect": "NoExecute"},
     ):
         own = {"spec>nodeTaints": [taint], "spec>tolerations": [toleration]}
-        refused("flavor-taint-untolerated", at, make("flavor", own))
+        around = [queue[0], make("flavor", own), *queue[2:], make("set", LABEL)]
+        refused("flavor-taint-untolerated", at, *around)
 
 
 def test_a_flavor_with_a_topology_selects_nodes(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gangform.apis import keys
 from gangform.apis.effects import API_SERVER, Effect, Effects, Outcome, field
-from gangform.apis.kueue_effects import queue_labels
+from gangform.apis.kueue_effects import MADE_ANEW, queue_labels
 from gangform.apis.versions import Evidence
 from gangform.documents.document import group_of
 
@@ -42,6 +42,7 @@ DEPLOYMENT = Effects(
             "apps/v1 ValidateDeploymentUpdate",
             says="a Deployment keeps its selector",
             by=API_SERVER,
+            instead=MADE_ANEW,
         ),
         Effect(field("spec.template"), Outcome.ROLLS, Evidence.LAB, "apps/v1"),
         *replicas(),
@@ -62,6 +63,7 @@ SERVICE = Effects(
                 "core/v1 ValidateServiceUpdate",
                 says="a Service keeps its address",
                 by=API_SERVER,
+                instead="delete the Service and apply it anew",
                 ways=("changed",),
             )
             for name in ("clusterIP", "clusterIPs")

@@ -37,6 +37,8 @@ class Outcome(StrEnum):
     """It holds at once for what runs, without a restart: endpoints, budgets, quotas."""
     ROLLS = "rolls"
     """Groups are replaced, as the rollout strategy says."""
+    EVICTS = "evicts"
+    """Groups that run are taken down at once, past rollout strategy and budgets, and wait until it is taken back."""
     REFUSED = "refused"
     """A server refuses it: the living object stays as it is, and Git and cluster differ."""
     RECREATES = "recreates"
@@ -76,6 +78,8 @@ class Effect(NamedTuple):
     """What an operator should know beyond the outcome, without a full stop."""
     by: str = ""
     """Who refuses it, or as long as what: `by the API server`."""
+    instead: str = ""
+    """What leads there all the same where it is refused, as an imperative without a full stop."""
     ways: tuple[Way, ...] = ()
     """Only where it changes like this; empty for every way."""
     condition: Condition | None = None

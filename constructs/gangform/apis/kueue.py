@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gangform.apis.versions import Release
+from gangform.documents.document import Node
 from gangform.units import Seconds
 
 GROUP = "kueue.x-k8s.io"
@@ -36,6 +37,9 @@ MANAGED_LABEL = PREFIX + "managed"
 
 LWS_FRAMEWORK = "leaderworkerset.x-k8s.io/leaderworkerset"
 """What the manager's configuration must list, else pods start outside every quota (`kueue §2.1`)."""
+
+DRAINS = "HoldAndDrain"
+"""The `stopPolicy` of a queue that evicts what runs (`kueue §1.4`)."""
 
 _LEVELS = (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY)
 _PLACEMENTS = (*_LEVELS, UNCONSTRAINED_TOPOLOGY)
@@ -162,6 +166,27 @@ def annotation_faults(
             )
         return
     yield from _pair_faults(leader, workers)
+
+
+def annotations_refused(leader: Mapping[str, Node] | None, workers: Mapping[str, Node]) -> bool:
+    """Whether the webhook refuses the topology annotations of the two templates (`kueue §3`, `lab E4`).
+
+    Without a group name the templates are placed each by itself, and may ask for what they like.
+    """
+    leader_or_workers = workers if leader is None else leader
+    for side in (leader_or_workers, workers):
+        name = side.get(PODSET_GROUP)
+        if sum(key in side for key in _PLACEMENTS) > 1:
+            return True
+        if name is not None and not any(key in side for key in _LEVELS):
+            return True
+        if str(name).isdecimal():
+            return True
+    asked = [
+        [side.get(key) for key in (PODSET_GROUP, *_LEVELS)] for side in (leader_or_workers, workers)
+    ]
+    joins = any(each[0] is not None for each in asked)
+    return joins and (leader is None or asked[0] != asked[1])
 
 
 def _side_faults(name: str, side: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

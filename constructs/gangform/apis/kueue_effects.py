@@ -9,10 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gangform.apis import kueue
-from gangform.apis.effects import API_SERVER, Condition, Effect, Effects, Outcome, Situation, field
+from gangform.apis.effects import (
+    API_SERVER,
+    Condition,
+    Effect,
+    Effects,
+    Outcome,
+    Situation,
+    Way,
+    field,
+)
 from gangform.apis.keys import HOSTNAME
 from gangform.apis.versions import Evidence, Release
 from gangform.documents.document import sequence, text
+from gangform.findings import Path
 
 _QUEUE = ("metadata", "labels", kueue.QUEUE_NAME)
 _PRIORITY = ("metadata", "labels", kueue.PRIORITY_CLASS)
@@ -27,18 +37,48 @@ MANAGED = Condition("Kueue manages it", managed)
 WHILE_MANAGED = "while Kueue manages it"
 BY_WEBHOOK = "by the webhook of Kueue"
 """Without Kueue the same change would pass."""
+MADE_ANEW = (
+    "delete it and apply it anew, or give it another name; its groups start again either way"
+)
+"""What leads to a workload that no update leads to."""
+
+
+def frozen(
+    path: Path,
+    source: str,
+    *,
+    says: str = "",
+    instead: str = MADE_ANEW,
+    ways: tuple[Way, ...] = (),
+    entry: bool = False,
+    evidence: Evidence = Evidence.LAB,
+    condition: Condition = MANAGED,
+) -> Effect:
+    """What is kept of a workload as long as Kueue manages it."""
+    return Effect(
+        path,
+        Outcome.REFUSED,
+        evidence,
+        source,
+        says=says,
+        by=WHILE_MANAGED,
+        instead=instead,
+        ways=ways,
+        condition=condition,
+        entry=entry,
+    )
 
 
 def queue_labels(what: str) -> Iterator[Effect]:
     """The labels on the workload itself."""
-    yield Effect(
+    seen = "kueue §2.4; seen at 0.17.0"
+    yield frozen(_QUEUE, seen, says=f"{what} keeps its queue", ways=("removed",))
+    yield frozen(
         _QUEUE,
-        Outcome.REFUSED,
-        Evidence.LAB,
-        "kueue §2.4; seen at 0.17.0",
+        seen,
         says=f"the queue of {what} is frozen while a group is ready",
-        by=WHILE_MANAGED,
-        condition=MANAGED,
+        instead=f"scale it to no groups first (from Kueue 0.18 on), or {MADE_ANEW}",
+        ways=("changed",),
     )
     yield Effect(
         _QUEUE,
@@ -47,6 +87,7 @@ def queue_labels(what: str) -> Iterator[Effect]:
         "kueue §2.4; kubernetes-sigs/kueue#4967; seen at 0.17.0",
         says=f"{what} gets its queue when it is made",
         by=BY_WEBHOOK,
+        instead=MADE_ANEW,
         ways=("added",),
     )
     yield Effect(
@@ -57,15 +98,12 @@ def queue_labels(what: str) -> Iterator[Effect]:
         ways=("changed",),
         condition=MANAGED,
     )
-    yield Effect(
+    yield frozen(
         _PRIORITY,
-        Outcome.REFUSED,
-        Evidence.LAB,
-        "kueue §2.4; seen at 0.17.0",
+        seen,
         says="the label is neither added to groups that are ready nor removed",
-        by=WHILE_MANAGED,
+        instead=f"name another class, add one while it has no groups, or {MADE_ANEW}",
         ways=("added", "removed"),
-        condition=MANAGED,
     )
 
 
@@ -117,47 +155,37 @@ TOPOLOGY = Effects(
             Outcome.REFUSED,
             Evidence.LAB,
             "kueue §1.2; the CRD at 0.17.0",
-            says="levels never change; make a Topology of another name and flavors that name it",
+            says="levels never change",
             by=API_SERVER,
+            instead="make a Topology of another name and flavors that name it",
         ),
         Effect(("metadata",), Outcome.NONE, Evidence.LAB, "kueue §1.2"),
         Effect((), Outcome.IN_PLACE, Evidence.CODE, "kueue §1.2"),
     ],
 )
 
-_FLAVOR_FIELDS = ("nodeLabels", "tolerations")
+
+def _kept(dotted: str, condition: Condition, evidence: Evidence = Evidence.LAB) -> Effect:
+    """What a flavor with a Topology keeps."""
+    return Effect(
+        field(dotted),
+        Outcome.REFUSED,
+        evidence,
+        "kueue §1.3",
+        by=API_SERVER,
+        instead="make a flavor of another name and queues that name it",
+        condition=condition,
+    )
+
 
 FLAVOR = Effects(
     kueue.GROUP,
     "ResourceFlavor",
     [
-        Effect(
-            field("spec"),
-            Outcome.REFUSED,
-            Evidence.CODE,
-            "kueue §1.3",
-            by=API_SERVER,
-            condition=_flavor("all"),
-        ),
-        *(
-            Effect(
-                ("spec", name),
-                Outcome.REFUSED,
-                Evidence.LAB,
-                "kueue §1.3",
-                by=API_SERVER,
-                condition=_flavor("some"),
-            )
-            for name in _FLAVOR_FIELDS
-        ),
-        Effect(
-            field("spec.topologyName"),
-            Outcome.REFUSED,
-            Evidence.LAB,
-            "kueue §1.3",
-            by=API_SERVER,
-            condition=_flavor("topologyName"),
-        ),
+        _kept("spec", _flavor("all"), Evidence.CODE),
+        _kept("spec.nodeLabels", _flavor("some")),
+        _kept("spec.tolerations", _flavor("some")),
+        _kept("spec.topologyName", _flavor("topologyName")),
         Effect(("metadata",), Outcome.NONE, Evidence.LAB, "kueue §1.3"),
         Effect(
             (),
@@ -171,6 +199,32 @@ FLAVOR = Effects(
 
 _GONE = "groups that run stay, and none is admitted by it any more"
 """Kueue's workload controller: an admitted Workload is kept, any other is inadmissible (code of 0.16 to 0.20)."""
+
+
+def _drains(situation: Situation) -> bool:
+    return text(situation.after, *_STOP) == kueue.DRAINS
+
+
+def _stopped() -> Iterator[Effect]:
+    """The stop of a queue of either kind."""
+    yield Effect(
+        _STOP,
+        Outcome.EVICTS,
+        Evidence.LAB,
+        "kueue §1.4, §1.5; lab E4: both groups gone within 5 s, past a budget of 0",
+        says="past any budget, and none is admitted until it is taken back",
+        condition=Condition(f"it becomes {kueue.DRAINS}", _drains),
+    )
+    yield Effect(
+        _STOP,
+        Outcome.IN_PLACE,
+        Evidence.LAB,
+        "kueue §1.4, §1.5",
+        says="groups that run stay; under Hold none is admitted any more",
+    )
+
+
+_STOP = field("spec.stopPolicy")
 _QUOTA = field("spec.resourceGroups[].flavors[].resources[].nominalQuota")
 
 QUEUE = Effects(
@@ -186,13 +240,7 @@ QUEUE = Effects(
             ways=("lowered",),
         ),
         Effect(_QUOTA, Outcome.IN_PLACE, Evidence.LAB, "lab E4 Quota and space"),
-        Effect(
-            field("spec.stopPolicy"),
-            Outcome.IN_PLACE,
-            Evidence.LAB,
-            "kueue §1.4; lab E4: both groups gone within 5 s",
-            says="Hold admits no group more, HoldAndDrain evicts every one that runs, past any budget",
-        ),
+        *_stopped(),
         Effect(
             field("spec.namespaceSelector"),
             Outcome.IN_PLACE,
@@ -222,9 +270,11 @@ LOCAL_QUEUE = Effects(
             Outcome.REFUSED,
             Evidence.LAB,
             "kueue §1.5",
-            says="a LocalQueue keeps its ClusterQueue; make one of another name",
+            says="a LocalQueue keeps its ClusterQueue",
             by=API_SERVER,
+            instead="make a LocalQueue of another name",
         ),
+        *_stopped(),
         Effect(("metadata",), Outcome.NONE, Evidence.LAB, "kueue §1.5"),
         Effect((), Outcome.IN_PLACE, Evidence.LAB, "kueue §1.5"),
     ],

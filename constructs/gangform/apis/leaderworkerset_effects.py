@@ -12,8 +12,16 @@ from collections.abc import Iterator
 from gangform.apis import disaggregatedset, kueue, leaderworkerset, volcano
 from gangform.apis.core_effects import replicas
 from gangform.apis.effects import Condition, Effect, Effects, Outcome, Situation, field
-from gangform.apis.kueue_effects import MANAGED, WHILE_MANAGED, managed, queue_labels
+from gangform.apis.kueue_effects import (
+    BY_WEBHOOK,
+    MADE_ANEW,
+    MANAGED,
+    frozen,
+    managed,
+    queue_labels,
+)
 from gangform.apis.versions import Evidence
+from gangform.documents.document import mapping
 from gangform.findings import Path
 
 _TEMPLATES = (leaderworkerset.LEADER_TEMPLATE, leaderworkerset.WORKER_TEMPLATE)
@@ -43,34 +51,50 @@ def _resized(situation: Situation) -> bool:
     return managed(situation) and not kueue.size_is_frozen(release)
 
 
+def _torn(situation: Situation) -> bool:
+    leader, workers = (
+        mapping(situation.after, *template, "metadata", "annotations") for template in _TEMPLATES
+    )
+    alone = not mapping(situation.after, *leaderworkerset.LEADER_TEMPLATE)
+    return managed(situation) and kueue.annotations_refused(None if alone else leader, workers)
+
+
+_TORN = Condition("Kueue manages it, and refuses the annotations that it would have", _torn)
+
+
 def _shape() -> Iterator[Effect]:
     """What Kueue refuses in the pod specs of a set it manages."""
     for template in _TEMPLATES:
         for name in (*kueue.FROZEN, kueue.POD_RESOURCES):
             seen = name in kueue.FROZEN
-            yield Effect(
+            yield frozen(
                 (*template, "spec", *field(name)),
-                Outcome.REFUSED,
-                Evidence.LAB if seen else Evidence.CODE,
                 "kueue §2.4; lab E4; seen at 0.17.0" if seen else "kueue §2.4; read at 0.19.2",
-                by=WHILE_MANAGED,
+                evidence=Evidence.LAB if seen else Evidence.CODE,
                 condition=_frozen(name),
             )
         for containers in ("containers[]", "initContainers[]"):
-            yield Effect(
+            yield frozen(
                 (*template, "spec", *field(containers)),
-                Outcome.REFUSED,
-                Evidence.LAB,
                 "kueue §2.4; seen at 0.17.0",
                 says="the number of containers is frozen",
-                by=WHILE_MANAGED,
                 ways=("added", "removed"),
-                condition=MANAGED,
                 entry=True,
             )
         for key in _TOPOLOGY:
+            path = (*template, "metadata", "annotations", key)
             yield Effect(
-                (*template, "metadata", "annotations", key),
+                path,
+                Outcome.REFUSED,
+                Evidence.LAB,
+                "kueue §3; lab E4",
+                says="the topology annotations of the two templates do not go together",
+                by=BY_WEBHOOK,
+                instead="write the same ones into both templates",
+                condition=_TORN,
+            )
+            yield Effect(
+                path,
                 Outcome.ROLLS,
                 Evidence.LAB,
                 "kueue §2.4; taken in both templates at 0.17.0",
@@ -79,17 +103,25 @@ def _shape() -> Iterator[Effect]:
             )
 
 
+def _kept(path: Path) -> Effect:
+    """What LeaderWorkerSet itself keeps."""
+    return Effect(
+        path,
+        Outcome.REFUSED,
+        Evidence.LAB,
+        "lws §2b",
+        by="by the webhook of LeaderWorkerSet",
+        instead=MADE_ANEW,
+    )
+
+
 _ROWS = [
     *queue_labels("a set"),
     *_shape(),
-    Effect(
+    frozen(
         leaderworkerset.LEADER_TEMPLATE,
-        Outcome.REFUSED,
-        Evidence.LAB,
         "kueue §2.4; seen at 0.17.0",
-        by=WHILE_MANAGED,
         ways=("added", "removed"),
-        condition=MANAGED,
         entry=True,
     ),
     Effect(
@@ -100,30 +132,9 @@ _ROWS = [
         says="this release of Kueue takes it, and one group then stays gated for good",
         condition=Condition("Kueue manages the set and does not freeze its size", _resized),
     ),
-    Effect(
-        (*_GROUPS, "size"),
-        Outcome.REFUSED,
-        Evidence.LAB,
-        "lab E10; kueue §2.4",
-        by=WHILE_MANAGED,
-        condition=MANAGED,
-    ),
-    Effect(
-        (*_GROUPS, "subGroupPolicy"),
-        Outcome.REFUSED,
-        Evidence.LAB,
-        "lws §2b",
-        by="by the webhook of LeaderWorkerSet",
-        ways=("added", "removed"),
-        entry=True,
-    ),
-    Effect(
-        (*_GROUPS, "subGroupPolicy", "subGroupSize"),
-        Outcome.REFUSED,
-        Evidence.LAB,
-        "lws §2b",
-        by="by the webhook of LeaderWorkerSet",
-    ),
+    frozen((*_GROUPS, "size"), "lab E10; kueue §2.4"),
+    _kept((*_GROUPS, "subGroupPolicy"))._replace(ways=("added", "removed"), entry=True),
+    _kept((*_GROUPS, "subGroupPolicy", "subGroupSize")),
     Effect(
         (*_GROUPS, "volumeClaimTemplates"),
         Outcome.RECREATES,

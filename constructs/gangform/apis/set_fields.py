@@ -9,8 +9,7 @@ from __future__ import annotations
 import textwrap
 from typing import Final
 
-METADATA: Final = """
-metadata
+_OF_METADATA: Final = """\
   name str
   generateName str
   namespace str
@@ -19,6 +18,11 @@ metadata
   finalizers list
   ownerReferences list
   creationTimestamp str
+"""
+
+METADATA: Final = f"""
+metadata
+{_OF_METADATA}\
   deletionTimestamp str
   deletionGracePeriodSeconds int
   generation int
@@ -26,23 +30,15 @@ metadata
   resourceVersion str
   selfLink str
   uid str
-status{}
+status{{}}
 apiVersion str
 kind str
 """
 """What every object has beside its spec."""
 
-_TEMPLATE: Final = """\
+_TEMPLATE: Final = f"""\
 metadata
-  name str
-  generateName str
-  namespace str
-  labels{}
-  annotations{}
-  finalizers list
-  ownerReferences list
-  creationTimestamp str
-spec{}
+{_OF_METADATA}spec{{}}
 """
 
 _SET: Final = f"""\

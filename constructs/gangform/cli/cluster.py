@@ -52,6 +52,11 @@ def import_nodes(arguments: Namespace) -> int:
     declared = known_pools(home.written or {}, shelves)
     made = survey(nodes, cluster=home.name, declared=declared, library=shelves)
     show(made.findings, home.spans)
+    if arguments.write and home.written is None and not made.pools:
+        # A cluster without a pool is refused by whoever reads it.
+        raise UsageError(
+            f"{shown} has no node for a pool, so nothing was written: {_placed(made, len(nodes))}"
+        )
     if arguments.write:
         _keep(home, made, nodes)
     else:

@@ -21,7 +21,7 @@ from gangform.cli.parser import (
 _ENDS = """\
 exit codes:
   0  done, also with warnings
-  1  an error in the inputs, or output that is not current
+  1  an error in the inputs or in what was judged, or output that is not current
   2  wrongly called
   3  the machine is not able: a folder that cannot be written, no Node
 """
@@ -36,7 +36,9 @@ def parser(only: str | None = None) -> Parser:
         "  gangform init --model deepseek-r1 --hardware h100-8x   write a first gangform.yaml\n"
         "  gangform plan                                          see what it takes\n"
         "  gangform synth                                         write dist/\n"
-        "  gangform synth --check                                 in CI: is dist/ current?\n\n"
+        "  gangform synth --check                                 in CI: is dist/ current?\n"
+        "  gangform lint k8s/                                     judge manifests of others\n"
+        "  gangform diff                                          what a change costs\n\n"
         f"{_ENDS}",
     )
     root.add_argument("--version", action="store_true", help="print the version")
@@ -64,7 +66,7 @@ def _synth(commands: Any) -> None:
         description="Write the manifests: one file a serving and one for each cluster's queues and topology. Files of "
         "gangform that are no longer made are removed; all others are left alone. With an error nothing is written. "
         "What every change costs, in groups and GPUs, is said first.",
-        examples="  gangform synth\n  gangform synth deepseek-r1 --cluster prod-a\n"
+        examples="  gangform synth\n  gangform synth deepseek-r1 --cluster prod\n"
         "  gangform synth --stdout | kubectl diff -f -\n  gangform synth --check",
     )
     fleet_options(synth)
@@ -112,8 +114,8 @@ def _diff(commands: Any) -> None:
         "durations are taken from it.",
         examples="  gangform diff\n  gangform diff HEAD~1 -o json\n"
         "  gangform diff origin/main -o markdown > comment.md\n"
-        "  kubectl get lws,svc,pdb -n llm -o yaml | gangform diff --live -\n"
-        "  gangform diff --defaults 2",
+        "  gangform diff --output-dir k8s\n"
+        "  kubectl get lws,deploy,svc,pdb,hpa -n llm -o yaml | gangform diff --live -",
     )
     file_option(diff)
     diff.add_argument(
@@ -131,15 +133,17 @@ def _diff(commands: Any) -> None:
     diff.add_argument(
         "--live",
         metavar="FILE",
-        help="compare with what runs: the output of `kubectl get … -o yaml` or json, `-` for stdin",
+        help="compare with what runs: output of `kubectl get … -o yaml` (or json); - for stdin",
     )
     diff.add_argument(
         "--defaults",
         type=_groups,
         metavar="N",
-        help="compare with the fleet under this edition of the defaults",
+        help="price the move of the fleet to this edition of the defaults",
     )
-    diff.add_argument("revision", nargs="?", metavar="REV", help="a commit, branch or tag")
+    diff.add_argument(
+        "revision", nargs="?", metavar="REV", help="a commit, branch or tag to compare with"
+    )
 
 
 def _plan(commands: Any) -> None:
@@ -149,8 +153,8 @@ def _plan(commands: Any) -> None:
         "gangform.cli.show:plan",
         help="show what every serving takes, and what has to be there first",
         description="Show how every serving runs, with the arithmetic: form, shape, memory, cold start, rollout, "
-        "drains, quota and placement. Ends with what has to be there before it works. Also a fleet with errors has a "
-        "plan.",
+        "drains, quota and placement. Ends with what has to be there before it works. A fleet with errors has a plan "
+        "too.",
         examples="  gangform plan\n  gangform plan deepseek-r1 -o wide\n  gangform plan -o markdown >> comment.md",
     )
     fleet_options(plan)
@@ -168,25 +172,26 @@ def _lint(commands: Any) -> None:
         "content: then each folder, or each file, is judged by itself. Exit code 1 where something breaks.",
         examples="  gangform lint k8s/\n"
         "  helm template chart | gangform lint - --versions lws=0.10,kueue=0.19\n"
-        "  kubectl get lws,svc,pdb -o yaml | gangform lint -\n"
+        "  kubectl get lws,deploy,svc,pdb,hpa -n llm -o yaml | gangform lint -\n"
         "  gangform lint k8s/ --given beside.yaml -o sarif > lint.sarif\n"
-        "In a file `# gangform: ignore[CODE] reason` hides a finding: after the value, or above a field with all that\n"
-        "is inside of it.",
+        "\nIn a file `# gangform: ignore[CODE] REASON` hides a finding: behind the value, or\n"
+        "above a field, for all that is inside of it.",
     )
-    lint.add_argument("sources", nargs="+", metavar="FILE|DIR|-", help="manifests; - reads stdin")
+    lint.add_argument("sources", nargs="+", metavar="FILE|DIR|-", help="manifests; - for stdin")
     lint.add_argument(
         "--versions",
         action="append",
         default=[],
         metavar="NAME=VERSION,…",
-        help="releases that run: kubernetes, lws, kueue, volcano, vllm, sglang",
+        help="releases that run, of kubernetes, lws, kueue, volcano, vllm, sglang",
     )
     lint.add_argument(
         "--given",
         action="append",
         default=[],
         metavar="FILE",
-        help="what lies beside: objects from kubectl get -o yaml, or facts (`gangform schema given`)",
+        help="what lies beside: output of `kubectl get … -o yaml`, or facts (`gangform schema given`); may be given "
+        "several times",
     )
     lint.add_argument(
         "--select", action="append", default=[], metavar="CODE,…", help="say only these codes"
@@ -203,9 +208,12 @@ def _init(commands: Any) -> None:
         "init",
         "gangform.cli.fleet:init",
         help="write a first gangform.yaml",
+        description="Write a first gangform.yaml: for a model on a kind of node, or, with --from, for what runs "
+        "already. Then all but --cluster is read from the manifests; --name chooses one of several sets, --model and "
+        "--hardware say what cannot be read.",
         examples="  gangform init --model deepseek-r1 --hardware h100-8x\n"
         "  gangform init --model qwen3-32b --hardware aws-p5 --groups 4 --admission none\n"
-        "  kubectl get lws,svc,pdb,hpa -n llm -o yaml | gangform init --from -",
+        "  kubectl get lws,deploy,svc,pdb,hpa -n llm -o yaml | gangform init --from -",
     )
     init.add_argument(
         "--from",
@@ -213,17 +221,28 @@ def _init(commands: Any) -> None:
         metavar="FILE",
         help="begin with the sets of groups in these manifests; - for stdin",
     )
-    init.add_argument("--model", metavar="NAME", help="a model that `gangform profiles` lists")
-    init.add_argument("--hardware", metavar="NAME", help="a kind of node that it lists")
-    init.add_argument("--groups", type=_groups, default=1, metavar="N", help="copies (default: 1)")
+    for option, metavar, text in (
+        ("--model", "NAME", "a model that `gangform profiles` lists"),
+        ("--hardware", "NAME", "a kind of node that `gangform profiles` lists"),
+        ("--admission", "NAME", "who starts groups: kueue, volcano, volcano-podgroup or none (default: kueue)"),
+        ("--namespace", "NAME", "where the serving runs (default: llm)"),
+        ("--name", "NAME", "of the serving (default: as the model)"),
+        ("--engine-version", "VERSION", "of vLLM (default: the newest known)"),
+    ):  # fmt: skip
+        init.add_argument(option, metavar=metavar, help=text)
     init.add_argument(
-        "--admission", default="kueue", metavar="NAME", help="who starts groups (default: kueue)"
+        "--groups", type=_groups, metavar="N", help="complete copies of the model (default: 1)"
     )
-    init.add_argument("--cluster", default="prod", metavar="NAME", help="(default: prod)")
-    init.add_argument("--namespace", default="llm", metavar="NAME", help="(default: llm)")
-    init.add_argument("--name", metavar="NAME", help="of the serving (default: as the model)")
-    init.add_argument("--engine-version", metavar="VERSION", help="(default: the newest known)")
-    init.add_argument("-f", "--file", default="gangform.yaml", metavar="FILE", help="what to write")
+    init.add_argument(
+        "--cluster", default="prod", metavar="NAME", help="of the cluster (default: prod)"
+    )
+    init.add_argument(
+        "-f",
+        "--file",
+        default="gangform.yaml",
+        metavar="FILE",
+        help="what to write (default: gangform.yaml)",
+    )
     init.add_argument("--force", action="store_true", help="replace a file that is there")
 
 
@@ -240,8 +259,15 @@ def _explain(commands: Any) -> None:
     )
     file_option(explain)
     output_option(explain)
-    explain.add_argument("target", nargs="?", metavar="CODE|FIELD|KIND/NAME")
-    explain.add_argument("path", nargs="?", metavar="PATH", help="a field of that object")
+    explain.add_argument(
+        "target",
+        nargs="?",
+        metavar="CODE|FIELD|KIND/NAME",
+        help="a code, a field of the inputs, or an object of the output (default: a list of all codes)",
+    )
+    explain.add_argument(
+        "path", nargs="?", metavar="PATH", help="a field of that object (default: all of it)"
+    )
 
 
 def _profiles(commands: Any) -> None:
@@ -254,7 +280,9 @@ def _profiles(commands: Any) -> None:
     )
     file_option(profiles)
     output_option(profiles)
-    profiles.add_argument("name", nargs="?", metavar="NAME")
+    profiles.add_argument(
+        "name", nargs="?", metavar="NAME", help="the one to show (default: a list of all)"
+    )
 
 
 def _schema(commands: Any) -> None:
@@ -266,7 +294,14 @@ def _schema(commands: Any) -> None:
         examples="  gangform schema > gangform.schema.json\n  gangform schema model -o yaml",
     )
     kinds = ("fleet", "serving", "cluster", "model", "hardware", "given")
-    schema.add_argument("kind", nargs="?", choices=kinds, default="fleet", metavar="KIND")
+    schema.add_argument(
+        "kind",
+        nargs="?",
+        choices=kinds,
+        default="fleet",
+        metavar="KIND",
+        help=f"{', '.join(kinds)} (default: fleet)",
+    )
     output_option(schema, formats=("json", "yaml"), default="json")
 
 
@@ -288,7 +323,7 @@ def _cluster(commands: Any) -> None:
         "cluster",
         "gangform.cli.cluster:import_nodes",
         help="read what a cluster's nodes say",
-        examples="  kubectl get nodes -o json | gangform cluster import -",
+        examples="  kubectl get nodes -o json | gangform cluster import - --name prod --write",
     )
     actions = cluster.add_subparsers(
         title="actions", dest="action", metavar="ACTION", required=True, prog=cluster.prog
@@ -308,7 +343,7 @@ def _cluster(commands: Any) -> None:
         "nodes", metavar="FILE", help="output of `kubectl get nodes -o json` (or yaml); - for stdin"
     )
     imports.add_argument(
-        "--name", metavar="NAME", help="of the cluster (default: the only one of the fleet)"
+        "--name", metavar="NAME", help="of the cluster (default: the fleet's only one, else prod)"
     )
     imports.add_argument(
         "--write", action="store_true", help="keep it in profiles/nodes/ beside the fleet file"

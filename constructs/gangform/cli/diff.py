@@ -15,7 +15,7 @@ from gangform.cli.terminal import UsageError, say, tell
 from gangform.diff.folders import Known, Priced, price_folders
 from gangform.diff.history import History, HistoryError, on_disk
 from gangform.diff.record import Price
-from gangform.diff.words import record, said, sides, verdict, worth_saying
+from gangform.diff.words import record, said, sides, told, verdict, worth_saying
 from gangform.findings import InputError
 
 if TYPE_CHECKING:
@@ -204,8 +204,7 @@ def _fields(prices: Sequence[Price]) -> list[tuple[str, ...]]:
             str(one.key),
             one.path,
             *sides(one.consequence.change),
-            one.consequence.effect.outcome.value
-            + (f": {one.consequence.effect.says}" if one.consequence.effect.says else ""),
+            told(one.consequence.effect),
         )
         for price in prices
         for one in price.fields

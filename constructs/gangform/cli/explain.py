@@ -6,19 +6,19 @@ import re
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from gangform.cli.codes import every_code, row, shown, told
 from gangform.cli.findings import refused
 from gangform.cli.selection import select
 from gangform.cli.table import Block, as_markdown, as_text, structured
 from gangform.cli.terminal import UsageError, say
-from gangform.findings import CODES, Code, InputError, Path, show_path
+from gangform.findings import InputError, Path, show_path
 
 if TYPE_CHECKING:
     from gangform.bundle import Bundle
     from gangform.documents.document import Document, Node
     from gangform.plan.figures import Formula
 
-_NOT_IMPORTED = ("gangform.__main__", "gangform.chart", "gangform.cli")
-"""Modules that declare no code and cost much, or run something."""
+_FILE = re.compile(r"\.ya?ml(:[0-9]+)*$")
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]|\[([^\]]+)\]")
 
 
@@ -34,39 +34,17 @@ def explain(arguments: Namespace) -> int:
                 columns=("code", "severity", "meaning", "source"),
                 rows=[(one.id, one.severity.word, one.title, one.source) for one in codes],
             ),
-            [_code(one) for one in codes],
+            [row(one) for one in codes],
         )
         return 0
     if "/" in target or arguments.path is not None:
         return _value(arguments, target, arguments.path or "")
     known = {code.id: code for code in every_code()}
-    if target in known:
-        data = _code(known[target])
-        _report(arguments.output, Block(title=target, rows=_rows(data, "code")), data)
+    if code := known.get(target):
+        lines = Block(title=target, rows=list(shown(code).items()))
+        _report(arguments.output, lines, told(code))
         return 0
     return _field(arguments, target, list(known))
-
-
-def every_code() -> list[Code]:
-    """All codes that any module declares, by id."""
-    from importlib import import_module
-    from pkgutil import walk_packages
-
-    import gangform
-
-    for module in walk_packages(gangform.__path__, "gangform."):
-        if not module.name.startswith(_NOT_IMPORTED):
-            import_module(module.name)
-    return sorted(CODES.values(), key=lambda code: code.id)
-
-
-def _code(code: Code) -> dict[str, Any]:
-    return {
-        "code": code.id,
-        "severity": code.severity.word,
-        "meaning": code.title,
-        "source": code.source,
-    }
 
 
 # ── a field of the input ─────────────────────────────────────────────────────────────────────────
@@ -120,6 +98,10 @@ def _value(arguments: Namespace, target: str, path: str) -> int:
     kind, _, name = target.partition("/")
     if not name:
         raise UsageError(f"`{target} {path}` is no object; write KIND/NAME, then a path in it")
+    if _FILE.search(target):
+        raise UsageError(
+            f"`{target}` is a file; write KIND/NAME of an object in it, then a path in it"
+        )
     arguments.cluster, arguments.servings = None, []
     spans = None
     try:

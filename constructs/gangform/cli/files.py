@@ -8,6 +8,9 @@ from pathlib import Path
 
 from gangform.cli.terminal import UsageError
 
+_MOST = 512 << 20
+"""Bytes of a stream: what nobody's cluster prints is a device that never ends."""
+
 
 def read_stream(name: str, expected: str) -> tuple[str, str]:
     """The content, and what findings call it.
@@ -22,14 +25,17 @@ def read_stream(name: str, expected: str) -> tuple[str, str]:
     if name == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise UsageError(f"`-` reads standard input; pipe something in: `{expected}`")
-        content, shown = sys.stdin.buffer.read(), "<stdin>"
+        content, shown = sys.stdin.buffer.read(_MOST + 1), "<stdin>"
     else:
         path = Path(name)
         if path.is_dir():
             raise UsageError(f"{name} is a folder; name a file, such as the output of `{expected}`")
         if not path.exists():
             raise UsageError(f"there is no file {name}; `{expected} > {name}` writes one")
-        content, shown = path.read_bytes(), name
+        with path.open("rb") as stream:
+            content, shown = stream.read(_MOST + 1), name
+    if len(content) > _MOST:
+        raise UsageError(f"{shown} holds more than {_MOST >> 20} MiB; ask the cluster for less")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 # ── init ─────────────────────────────────────────────────────────────────────────────────────────
 
+_READ = ("groups", "admission", "namespace", "engine_version")
+"""Options whose answer stands in manifests, where there are some."""
+_LIVE = "kubectl get lws,deploy,svc,pdb,hpa -n NAMESPACE -o yaml"
+
 
 def init(arguments: Namespace) -> int:
     """Write a first fleet file, never over one that is there."""
@@ -29,6 +33,11 @@ def init(arguments: Namespace) -> int:
             f"{target} exists and is left as it is; `--force` replaces it, `-f FILE` writes another"
         )
     if arguments.source is not None:
+        for option in _READ:
+            if getattr(arguments, option) is not None:
+                raise UsageError(
+                    f"`--{option.replace('_', '-')}` is read from the manifests; leave it out beside `--from`"
+                )
         return _adopt(arguments, target)
     for option, folder in (("model", "models"), ("hardware", "hardware")):
         if getattr(arguments, option) is None:
@@ -57,7 +66,7 @@ def _adopt(arguments: Namespace, target: Path) -> int:
     from gangform.inputs.library import library, shipped_folder
     from gangform.inputs.load import load_cluster
 
-    text, shown = read_stream(arguments.source, "kubectl get lws,svc,pdb,hpa -o yaml")
+    text, shown = read_stream(arguments.source, _LIVE)
     profiles = target.absolute().parent / "profiles"
     described = profiles / "clusters" / f"{arguments.cluster}.yaml"
     wishes = Wishes(
@@ -73,11 +82,15 @@ def _adopt(arguments: Namespace, target: Path) -> int:
         return refused(error, None, "nothing was written")
     write_text(target, made, force=arguments.force)
     option = "" if target.name == "gangform.yaml" else f" -f {target}"
+    compare = f"gangform diff{option} --live {arguments.source}"
+    if arguments.source == "-":
+        compare = f"{_LIVE} | {compare}"
+    check = f"gangform validate{option}".ljust(len(compare))
     say(
         f"wrote {target}; what was not read stands in it as comments\n"
         "next:\n"
-        f"  gangform validate{option}                what is still wrong\n"
-        f"  gangform diff{option} --live {arguments.source}   what a switch does to the groups that run"
+        f"  {check}   what is still wrong\n"
+        f"  {compare}   what a switch does to the groups that run"
     )
     return 0
 
@@ -102,12 +115,9 @@ def _starter(arguments: Namespace) -> str:
         model=arguments.model,
         hardware=arguments.hardware,
         cluster=arguments.cluster,
-        groups=arguments.groups,
-        admission=arguments.admission,
-        namespace=arguments.namespace,
         name=arguments.name,
-        engine_version=arguments.engine_version,
         backends=BACKENDS,
+        **{option: value for option in _READ if (value := getattr(arguments, option)) is not None},
     )
 
 

@@ -1,13 +1,12 @@
-"""What others make when they are imported and hardly ever use, made when it is first asked for: modules, patterns."""
+"""Modules that others import and hardly ever use, imported when they are first asked for."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 
 class _Later(ModuleType):
@@ -50,28 +49,3 @@ def _real(later: ModuleType) -> ModuleType:
     if sys.modules.get(later.__name__) is later:
         sys.modules.pop(later.__name__, None)
     return import_module(later.__name__)
-
-
-class _Pattern:
-    """Stands in for a regular expression, and is one to whoever asks for its class."""
-
-    __class__: Any = property(lambda _: re.Pattern)
-
-    def __init__(self, pattern: Any, flags: Any = 0) -> None:
-        self._given = pattern, flags
-
-    def __getattr__(self, name: str) -> Any:
-        value = self.__dict__[name] = getattr(_compile(*self._given), name)
-        return value
-
-
-_compile = re.compile
-
-
-def patterns_later() -> None:
-    """Have regular expressions compiled at their first use in this process.
-
-    Of those that modules make when they are imported more than half is never used here. They took an eleventh of a
-    small synthesis, most of it PyYAML's, whose parser in Python stands behind libyaml's.
-    """
-    re.compile = cast(Any, _Pattern)

@@ -47,6 +47,8 @@ def lint(arguments: Namespace) -> int:
     _print(findings, arguments.output)
     for failure in report.failed:
         _fault(failure, debug=getattr(arguments, "debug", False))
+    if report.unused:
+        tell(_unused(report))
     tell(_summary(findings, report))
     return 1 if any(each.finding.breaks for each in findings) else 0
 
@@ -54,6 +56,10 @@ def lint(arguments: Namespace) -> int:
 def _stdin() -> bytes:
     if sys.stdin is None:
         raise UsageError("the standard input is closed, and `-` reads it")
+    if sys.stdin.isatty():
+        raise UsageError(
+            "`-` reads standard input; pipe something in: `helm template chart | gangform lint -`"
+        )
     return sys.stdin.buffer.read()
 
 
@@ -160,6 +166,16 @@ def _fault(failure: Failed, *, debug: bool) -> None:
         f"{paint('warning', 'yellow', sys.stderr)}: a fault in gangform: the rule {failure.code} failed on "
         f"{failure.document.key} ({type(error).__name__}: {error}), so it is missing here; `--debug` shows where"
     )
+
+
+_NAMED = 3
+"""Workloads that are called by name."""
+
+
+def _unused(report: Report) -> str:
+    more = len(report.unused) - _NAMED
+    names = ", ".join(report.unused[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{paint('note', 'blue', sys.stderr)}: a cold start was given that nothing judged here has: {names}"
 
 
 def _summary(findings: Sequence[Located], report: Report) -> str:

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import cast
 
 from gangform.cli.commands import COMMANDS, parser
-from gangform.cli.later import import_later, patterns_later
+from gangform.cli.later import import_later
 from gangform.cli.terminal import UsageError, finish, hang_up, paint, prepare, say, tell
 from gangform.findings import EnvironmentFault, InputError
 
@@ -34,7 +34,6 @@ def run() -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     import_later("importlib.metadata", "entry_points")
     import_later("secrets")
-    patterns_later()
     status = main()
     gc.freeze()  # so that the interpreter, too, looks for none when it ends
     return status

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gangform.apis.views import Documents
-from gangform.cli.terminal import tell
+from gangform.cli.terminal import paint, tell
 from gangform.diff.folders import Known, Priced, cluster_of, documents_of
 from gangform.diff.gate import not_allowed
 from gangform.diff.price import prices
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from gangform.publish import Difference, Differences
     from gangform.synth import Synthesis
 
+_NEAR = 3
+"""Names that are offered in the place of a wrong one."""
 UNREAD = "it cannot be read, so what changes in it has no price"
 
 
@@ -32,10 +35,37 @@ def approve(made: Synthesis, found: Differences, allowed: Collection[str]) -> No
     refused: list[Finding] = []
     priced = list(against_folder(made, found))
     say_prices(priced, several=len(made.plans) > 1)
+    _misnamed(allowed, _names(made, priced))
     for one in priced:
         refused += not_allowed(one.prices, allowed)
     if refused:
         raise InputError(refused)
+
+
+def _names(made: Synthesis, priced: Iterable[Priced]) -> Iterator[str]:
+    """What workloads are called, and those that are gone were."""
+    for plan in made.plans:
+        for serving in plan.servings:
+            yield serving.name
+            yield from (workload.name for workload in serving.workloads)
+    for one in priced:
+        for price in one.prices:
+            if price.role == "workload":
+                yield from (key.name for key in (price.key, price.former) if key is not None)
+
+
+def _misnamed(allowed: Collection[str], names: Iterable[str]) -> None:
+    """Say which names were allowed that nothing has: somebody meant another one."""
+    known_names = list(dict.fromkeys(names)) if allowed else []
+    for name in dict.fromkeys(allowed):
+        if name not in known_names:
+            from gangform.inputs.nearest import nearest
+
+            near = nearest(name, known_names) or known_names
+            more = f" and {len(near) - _NEAR} more" if len(near) > _NEAR else ""
+            meant = f"; there is {', '.join(near[:_NEAR])}{more}" if near else ""
+            word = paint("warning", "yellow", sys.stderr)
+            tell(f"{word}: no workload is called as `--allow-recreate {name}` says{meant}")
 
 
 def say_prices(priced: Iterable[Priced], *, several: bool) -> None:

@@ -114,11 +114,14 @@ def _published(arguments: Namespace, chosen: Selection, made: Synthesis) -> int:
             say_prices(against_folder(made, differences), several=len(made.plans) > 1)
         return _checked(differences, root, made.findings)
 
+    allowed = arguments.allow_recreate or ()
+
     def approve(found: Differences) -> None:
-        if any(one.kind != "missing" for one in found.stale) or (found.stale and found.unchanged):
+        known = any(one.kind != "missing" for one in found.stale) or found.unchanged
+        if allowed or (found.stale and known):
             from gangform.cli.price import approve
 
-            approve(made, found, arguments.allow_recreate or ())
+            approve(made, found, allowed)
 
     outcome = publish(made.files, root, scope=scope, approve=approve)
     if outcome.removed and not chosen.loaded.fleet.servings:

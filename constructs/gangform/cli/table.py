@@ -146,7 +146,7 @@ def _one_line(text: str) -> str:
 def structured(data: Any, form: str) -> str:
     """For machines: JSON, or YAML with the same content. The order of keys is part of neither."""
     if form == "yaml":
-        import yaml
+        from gangform.documents.pyyaml import yaml
 
         text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
         return text

@@ -105,8 +105,8 @@ def documents_of(content: bytes | None, path: str) -> list[Document] | None:
     if any(one.findings for one in found):
         return None
     made = [document_of(one.manifest) for one in found]
-    # Settings of a tool lie beside manifests: no object of a cluster.
-    return [one for one in made if one.kind and one.key.name]
+    # Settings of a tool lie beside manifests: no object of a cluster. Of one that stands twice the last is what stays.
+    return list({one.key: one for one in made if one.kind and one.key.name}.values())
 
 
 def document_of(read: Manifest) -> Document:

@@ -20,6 +20,10 @@ _REGULAR = ("100644", "100755")
 _DEEPER = "fetch the whole history (`fetch-depth: 0` of actions/checkout, `GIT_DEPTH: 0` in GitLab)"
 
 
+_OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""What Git tells its hooks about their repository: here the folder says which one is meant."""
+
+
 class HistoryError(GangformError):
     """A revision or folder that Git does not know. The message says what to write."""
 
@@ -146,7 +150,7 @@ class History:
 
     def _git(self, *words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         environment = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name not in _OF_A_HOOK},
             "LC_ALL": "C",
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_NO_LAZY_FETCH": "1",

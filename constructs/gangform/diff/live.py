@@ -18,6 +18,9 @@ from gangform.diff.units import runs_pods
 from gangform.documents.document import Document, Key
 from gangform.rules.joins import owned
 
+_NAMED = 8
+"""Workloads of a hint that are called by name."""
+
 
 class Adoption(NamedTuple):
     """How what runs and what is applied fit together."""
@@ -114,7 +117,9 @@ def _hints(
                 f"{key} does not run; {other} does: set {' and '.join(wanted)} in serving {made.name} to adopt it"
             )
         elif alike:
-            yield f"{key} does not run; what runs is {', '.join(map(str, alike))}"
+            alike.sort(key=lambda one: one.name != key.name)
+            more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
+            yield f"{key} does not run; what runs is {', '.join(map(str, alike[:_NAMED]))}{more}"
         elif key._replace(name="") not in asked:
             where = f" of namespace {key.namespace}" if key.namespace else ""
             yield f"{key} is not compared: what was given holds no {key.kind}{where}"

@@ -8,8 +8,9 @@ from gangform.apis.consequences import table_of
 from gangform.apis.effects import Outcome
 from gangform.apis.versions import Versions
 from gangform.apis.views import Documents
-from gangform.diff.foundation import is_foundation, shortages, users
+from gangform.diff.foundation import groups_of, is_foundation, shortages, users
 from gangform.diff.record import Price, Role, fields
+from gangform.diff.scale import counted_gpus, counted_groups
 from gangform.diff.units import runs_pods
 from gangform.documents.document import Document, mapping
 
@@ -65,7 +66,17 @@ def _told(price: Price, before: Documents, after: Documents) -> Price:
     gone = table_of(price.key).gone
     if were and gone and (price.former or price.news == "removed"):
         notes.append(f"{price.former}: {gone}" if price.former else gone)
-    return price._replace(touches=tuple(dict.fromkeys(who)), notes=tuple(notes))
+    price = price._replace(touches=tuple(dict.fromkeys(who)), notes=tuple(notes))
+    return _evicting(price, before) if price.outcome is Outcome.EVICTS else price
+
+
+def _evicting(price: Price, before: Documents) -> Price:
+    """A price with the groups that run on the object."""
+    running = list(groups_of(before, price.key))
+    groups = counted_groups(before, running)
+    return price._replace(
+        groups=None if groups is None else (groups, 0), gpus=(counted_gpus(before, running), 0)
+    )
 
 
 def _former(new: Document, gone: Collection[Document]) -> Document | None:

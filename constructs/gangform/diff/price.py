@@ -7,21 +7,20 @@ knows the cold start. Two sets of documents are enough, ours or anybody's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from types import MappingProxyType
 
 from gangform.apis.effects import Outcome
 from gangform.apis.forms import GroupView
-from gangform.apis.keys import GPU
 from gangform.apis.kueue import surge_dips, surge_finishes
 from gangform.apis.leaderworkerset import serving_groups
 from gangform.apis.versions import Versions
 from gangform.apis.views import Documents, form_of
 from gangform.diff.objects import objects
 from gangform.diff.record import Field, Price, Rollout, fields
+from gangform.diff.scale import counted_gpus, counted_groups, group_gpus
 from gangform.diff.units import Pair, Unit, pairs
 from gangform.documents.document import Key, text, whole
-from gangform.rules.demand import group_requests, queue_label
+from gangform.rules.demand import queue_label
 from gangform.rules.joins import base_groups, is_set, most_groups, peak, rollout
 from gangform.units import Seconds
 
@@ -70,8 +69,10 @@ def _workload(
     unit = new or old
     assert unit is not None
     key = unit.key
-    counted = _counted(old, before), _counted(new, after)
-    gpus = _gpus(old, before), _gpus(new, after)
+    sides = (old, before), (new, after)
+    counted = [counted_groups(all_, side.groups) if side else 0 for side, all_ in sides]
+    was, now = (counted_gpus(all_, side.groups) if side else 0 for side, all_ in sides)
+    gpus = was, now
     groups = None if None in counted else (counted[0] or 0, counted[1] or 0)
     basis = Price(key, "workload", "changed", Outcome.NONE, groups=groups, gpus=gpus)
     if old is None:
@@ -140,7 +141,7 @@ def _rollout(
     least, most = base_groups(after, group), most_groups(after, group)
     held, was_held = _partition(group), _partition(old)
     surge, gone = rollout(group, least)
-    more = (peak(group, most) - most) * _group_gpus(after, group)
+    more = (peak(group, most) - most) * group_gpus(after, group)
     # A group that is new with this very change is made, not rolled, and does not serve yet.
     living = least if old.replicas is None else min(least, old.replicas)
     stood = min(least, base_groups(before, old))
@@ -179,7 +180,7 @@ def _roles(unit: Unit, after: Documents) -> Rollout:
         low, high = base_groups(after, group), most_groups(after, group)
         least += low * group.copies
         most += high * group.copies
-        more += (peak(group, high) - high) * group.copies * _group_gpus(after, group)
+        more += (peak(group, high) - high) * group.copies * group_gpus(after, group)
         sinks = sinks or rollout(group, low)[1] > 0
     return Rollout(least, most, max(0, more), None if sinks else least, None)
 
@@ -187,23 +188,3 @@ def _roles(unit: Unit, after: Documents) -> Rollout:
 def _partition(group: GroupView) -> int:
     way = ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "partition")
     return max(0, whole(group.document.manifest, *way) or 0) if is_set(group) else 0
-
-
-def _counted(unit: Unit | None, documents: Documents) -> int | None:
-    """Groups of a unit; `None` where an autoscaler has them, or where we cannot read them."""
-    if unit is None:
-        return 0
-    least = sum(base_groups(documents, one) * one.copies for one in unit.groups)
-    most = sum(most_groups(documents, one) * one.copies for one in unit.groups)
-    return least if unit.groups and least == most else None
-
-
-def _gpus(unit: Unit | None, documents: Documents) -> int:
-    return sum(
-        base_groups(documents, group) * group.copies * _group_gpus(documents, group)
-        for group in (unit.groups if unit else ())
-    )
-
-
-def _group_gpus(documents: Documents, group: GroupView) -> int:
-    return int(group_requests(documents, group).get(GPU, Fraction(0)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from gangform.apis.effects import Outcome
+from gangform.apis.effects import Effect, Outcome
 from gangform.diff.record import Field, Price, Rollout
 from gangform.documents.changes import Change
 from gangform.documents.document import Node, printable
@@ -35,6 +35,8 @@ def said(price: Price) -> str:
         names = ", ".join(price.touches[:_TOUCHED])
         parts.append(f"it is for {names}" + (f" and {more} more" if more > 0 else ""))
     parts += price.notes
+    if price.outcome is Outcome.REFUSED:
+        parts.append(f"instead {_told(price, 'instead')}")
     return "; ".join(parts)
 
 
@@ -60,7 +62,9 @@ def _verdict(price: Price) -> str:
     if price.outcome is Outcome.ROLLS:
         return f"{_rolls(price)}: {behind}"
     if price.outcome is Outcome.REFUSED:
-        return f"refused {price.decisive[0].consequence.effect.by}: {behind}"
+        return f"refused {_told(price, 'by', ' and ')}: {behind}"
+    if price.outcome is Outcome.EVICTS:
+        return f"evicts {_evicted(price)}: {behind} ({_says(price)})"
     if price.outcome is Outcome.RECREATES:
         if price.role != "workload":
             return f"made anew: it was {price.former}"
@@ -105,17 +109,28 @@ def minutes(seconds: Seconds) -> int:
     return -(-int(seconds) // 60)
 
 
+def _evicted(price: Price) -> str:
+    if price.groups is not None:
+        return f"{counted(price.groups[0], 'group')} ({counted(price.gpus[0], 'GPU')})"
+    return "all groups that run" + (f" ({counted(price.gpus[0], 'GPU')})" if price.gpus[0] else "")
+
+
 def _says(price: Price) -> str:
-    return "; ".join(
-        dict.fromkeys(
-            one.consequence.effect.says for one in price.decisive if one.consequence.effect.says
-        )
-    )
+    return _told(price, "says")
+
+
+def _told(price: Price, word: Literal["says", "by", "instead"], between: str = "; ") -> str:
+    """What the tables say beside the fields that make the price, each once."""
+    said = [getattr(one.consequence.effect, word) for one in price.decisive]
+    return between.join(dict.fromkeys(filter(None, said)))
+
+
+_NO_SCALE = (Outcome.EVICTS, Outcome.REFUSED)
 
 
 def _scale(price: Price) -> Iterator[str]:
     """What it takes for good, beyond what it took."""
-    if price.news != "changed" or price.former or price.outcome is Outcome.REFUSED:
+    if price.news != "changed" or price.former or price.outcome in _NO_SCALE:
         return
     more = price.gpus[1] - price.gpus[0]
     gpus = f"{more:+} GPU{'' if abs(more) == 1 else 's'}"
@@ -125,6 +140,12 @@ def _scale(price: Price) -> Iterator[str]:
         yield f"{counted(abs(groups), 'group')} {word} ({gpus})"
     elif more:
         yield f"{gpus} for good" + (" at the minimum" if price.groups is None else "")
+
+
+def told(effect: Effect) -> str:
+    """What a field does, for a column: the outcome, and what stands beside it."""
+    beside = "; ".join(filter(None, (effect.says, effect.instead)))
+    return f"{effect.outcome.value}: {beside}" if beside else effect.outcome.value
 
 
 def named(fields: Iterable[Field]) -> str:
@@ -176,6 +197,7 @@ def _json(node: Node) -> str:
 def record(price: Price) -> dict[str, Any]:
     """A price for machines; what does not apply is left out."""
     how = price.rollout
+    counts = price.role == "workload" or price.outcome is Outcome.EVICTS
     known = {
         "object": str(price.key),
         "role": price.role,
@@ -191,8 +213,8 @@ def record(price: Price) -> dict[str, Any]:
             "seconds": None if how.seconds is None else int(how.seconds),
             "ends": how.ends,
         },
-        "groups": list(price.groups) if price.groups and price.role == "workload" else None,
-        "gpus": list(price.gpus) if price.role == "workload" else None,
+        "groups": list(price.groups) if price.groups and counts else None,
+        "gpus": list(price.gpus) if counts else None,
         "touches": list(price.touches),
         "notes": list(price.notes),
         "says": said(price),
@@ -211,6 +233,7 @@ def _field(one: Field) -> dict[str, Any]:
         "outcome": effect.outcome.value,
         "says": effect.says,
         "refused": effect.by,
+        "instead": effect.instead,
         "evidence": effect.evidence.value,
         "source": effect.source,
     }

@@ -105,7 +105,7 @@ class Builder:
 
     def run(self, text: str) -> Iterator[None]:
         """Take events; pause where a document ends."""
-        import yaml
+        from gangform.documents.pyyaml import yaml
 
         anywhere = _FORBIDDEN if text.isascii() else f"{_FORBIDDEN}|{_FORBIDDEN_BEYOND}"
         forbidden = re.search(anywhere, text)

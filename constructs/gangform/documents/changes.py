@@ -19,6 +19,9 @@ _NAMES = ("name", "key", "nodeLabel", "mountPath", "containerPort", "port", "top
 _IN_ORDER = frozenset({"containers", "initContainers"})
 """Lists whose entries are still the same ones under another name; those that have none are so everywhere."""
 
+_COMPARED = 100_000
+"""Pairs of entries that are looked at for how alike they are; of longer lists the order tells."""
+
 
 class Change(NamedTuple):
     """One difference."""
@@ -79,10 +82,10 @@ def _paired(
             if word != "name" or (path and path[-1] in _IN_ORDER):
                 gone = [index for name, index in ours.items() if name not in theirs]
                 come = [index for name, index in theirs.items() if name not in ours]
-                pairs += zip(gone, come, strict=False)
+                pairs += _renamed(before, after, gone, come)
             return pairs, True
-    if len(before) == len(after):
-        return [(index, index) for index in range(len(after))], False
+    if len(before) == len(after) or len(before) * len(after) > _COMPARED:
+        return [(index, index) for index in range(min(len(before), len(after)))], False
     rest = list(range(len(before)))
     pairs = []
     for index, entry in enumerate(after):
@@ -91,6 +94,28 @@ def _paired(
             rest.remove(found)
             pairs.append((found, index))
     return pairs, False
+
+
+def _renamed(
+    before: Sequence[Any], after: Sequence[Any], gone: Sequence[int], come: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Which entry that is gone has become which that came: the most alike first, then in their order."""
+    if len(gone) == len(come) == 1 or len(gone) * len(come) > _COMPARED:
+        return list(zip(gone, come, strict=False))
+    alike = sorted(
+        (-_likeness(before[one], after[other]), abs(number - place), number, place)
+        for number, one in enumerate(gone)
+        for place, other in enumerate(come)
+    )
+    pairs: dict[int, int] = {}
+    for _, _, number, place in alike:
+        if number not in pairs and place not in pairs.values():
+            pairs[number] = place
+    return [(gone[number], come[place]) for number, place in pairs.items()]
+
+
+def _likeness(one: Mapping[str, Any], other: Mapping[str, Any]) -> int:
+    return sum(key in other and same(value, other[key]) for key, value in one.items())
 
 
 def _maps(node: object) -> bool:
@@ -143,17 +168,22 @@ def _spelled(part: str | int, *, first: bool) -> str:
 
 
 def every_leaf(change: Change) -> Iterator[Path]:
-    """The paths of all plain values that a change adds, removes or changes, empty maps and lists among them."""
-    seen = dict.fromkeys(
-        path
+    """The paths of all plain values that a change adds, removes or changes, empty maps and lists among them.
+
+    Of a list in another order these are the values that differ from what stood in their place.
+    """
+    sides = [
+        {} if node is None else dict(_leaves(node, change.path))
         for node in (change.after, change.before)
-        if node is not None
-        for path in _leaves(node, change.path)
-    )
-    yield from seen
+    ]
+    after, before = sides
+    moved = change.way == "reordered"
+    for path in {**after, **before}:
+        if not (moved and path in after and path in before and same(after[path], before[path])):
+            yield path
 
 
-def _leaves(node: Node, path: Path) -> Iterator[Path]:
+def _leaves(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:
     if isinstance(node, Mapping) and node:
         for key, value in node.items():
             yield from _leaves(value, (*path, key))
@@ -161,4 +191,4 @@ def _leaves(node: Node, path: Path) -> Iterator[Path]:
         for index, value in enumerate(node):
             yield from _leaves(value, (*path, index))
     else:
-        yield path
+        yield path, node

@@ -7,7 +7,7 @@ and LWS's configuration says who makes PodGroups.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -136,6 +136,13 @@ def _keys(reference: str, namespaces: Sequence[str]) -> Iterator[Key]:
     for group in GROUPS[kind]:
         for space in spaces:
             yield Key(group, kind, space, place[-1])
+
+
+def unused(given: Beside, judged: Collection[Key]) -> list[str]:
+    """The workloads whose cold start was given, and that stand neither among what was judged nor beside it."""
+    there = {*judged, *(each.document.key for each in given.objects)}
+    namespaces = sorted({key.namespace for key in there} | {""})
+    return [each for each in given.cold_starts if there.isdisjoint(_keys(each, namespaces))]
 
 
 def near(given: Beside, documents: Sequence[Document]) -> list[Document]:

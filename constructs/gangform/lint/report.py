@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, key_of
+from gangform.documents.document import Document, Key, key_of
 from gangform.documents.places import Span
 from gangform.findings import Finding
-from gangform.lint.given import Beside, context_of, near
+from gangform.lint.given import Beside, context_of, near, unused
 from gangform.lint.known import Known
 from gangform.lint.kustomizations import MAY_BE_CHANGED, Kustomization, unbuilt, unfinished
 from gangform.lint.objects import Content, Fault, Object, chart, named_path, read
@@ -59,6 +59,8 @@ class Report(NamedTuple):
     """Files with objects."""
     others: int
     """Files and documents that are no manifests."""
+    unused: tuple[str, ...] = ()
+    """Workloads whose cold start was given and that were not judged."""
 
 
 def lint(found: Found, given: Beside) -> Report:
@@ -75,8 +77,11 @@ def lint(found: Found, given: Beside) -> Report:
         # What one set lacks may stand in another, and belong to it after all.
         given = given._replace(context=given.context._replace(complete=False))
     changed = unfinished(found.kustomizations)
+    judged: set[Key] = set()
     for objects in apart:
-        located += _finished(_judged(objects, given, known, failed), changed)
+        own, made = documents(objects)
+        judged |= {document.key for document, _ in own}
+        located += _finished(_judged(own, made, given, known, failed), changed)
     rules = load()
     located += map(
         _whole,
@@ -89,6 +94,7 @@ def lint(found: Found, given: Beside) -> Report:
         objects=sum(len(content.objects) for content in contents),
         files=sum(bool(content.objects) for content in contents),
         others=found.passed_over + sum(content.others for content in contents),
+        unused=tuple(unused(given, judged)),
     )
 
 
@@ -122,10 +128,13 @@ def _whole(fault: Fault) -> Located:
 
 
 def _judged(
-    objects: Sequence[Object], given: Beside, known: Known, failed: dict[str, Failed]
+    judged: Sequence[tuple[Document, Object]],
+    made: Iterable[Key],
+    given: Beside,
+    known: Known,
+    failed: dict[str, Failed],
 ) -> Iterator[Located]:
     """The findings of one set, those that a comment hides left out."""
-    judged, made = documents(objects)
     own = [document for document, _ in judged]
     others = near(given, own)
     context = context_of(given, own, made)

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import update_wrapper
 from math import ceil, floor
 from typing import Final, NamedTuple
 
@@ -382,7 +383,7 @@ def over_groups(check: Callable[[GroupView, Documents, Context], Iterator[Fault]
         for group in groups_of(documents, subject):
             yield from check(group, documents, context)
 
-    each.__doc__ = check.__doc__
+    update_wrapper(each, check)
     return each
 
 
@@ -394,5 +395,5 @@ def over_templates(check: Callable[[PodView, Documents, Context], Iterator[Fault
             for pod in templates(group):
                 yield from check(pod, documents, context)
 
-    each.__doc__ = check.__doc__
+    update_wrapper(each, check)
     return each

@@ -228,7 +228,10 @@ def _users(documents: Documents) -> dict[Key, list[GroupView]]:
 def flavor_taint_untolerated(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A taint that a flavor names is tolerated by it, or by the pods that may use it."""
+    """A taint that a flavor names is tolerated by it, or by the pods that may use it.
+
+    Silent where no such pod is known: a flavor that only some workloads tolerate is in order.
+    """
     own = sequence(subject.manifest, "spec", "tolerations")
     users = [pod for group in _users(documents).get(subject.key, ()) for pod in templates(group)]
     for index, taint in enumerate(sequence(subject.manifest, "spec", "nodeTaints")):
@@ -239,9 +242,9 @@ def flavor_taint_untolerated(
             for pod in users
             if not any(_tolerates(each, taint) for each in sequence(pod.spec, "tolerations"))
         ]
-        if without or not users:
+        if without:
             key, effect = text(taint, "key"), text(taint, "effect")
-            whom = f"; pods of {without[0].document.key.name} do not either" if without else ""
+            whom = f"; pods of {without[0].document.key.name} do not either"
             yield Fault(
                 path=("spec", "nodeTaints", index),
                 what=f"the flavor does not tolerate its own taint {key}:{effect}{whom}",

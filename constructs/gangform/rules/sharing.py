@@ -91,7 +91,7 @@ _WISHES: Final = ("podAffinity", "podAntiAffinity")
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _STOPS: Final = {
     "Hold": "nothing is admitted",
-    "HoldAndDrain": "nothing is admitted, and what runs is evicted",
+    kueue.DRAINS: "nothing is admitted, and what runs is evicted",
 }
 _PLACED: Final = (
     kueue.REQUIRED_TOPOLOGY,
