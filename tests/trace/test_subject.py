@@ -173,7 +173,8 @@ def test_of_many_groups_one_is_looked_at() -> None:
     loaded = load_text(text)
     subject = Subject(loaded.fleet, loaded.library, loaded.fleet.clusters[0], "r1")
     keys = [(one.kind, one.key.name) for one in subject.bundle.documents]
-    found = answer(subject, keys.index(("PodDisruptionBudget", "r1-29")), ("metadata", "name"))
+    index = keys.index(("PodDisruptionBudget", "r1-group-29"))
+    found = answer(subject, index, ("metadata", "name"))
     assert [one.path for one in found.causes] == [
         ("disruption", "budgets", 29, "name"),
         ("servings", "r1", "name"),
