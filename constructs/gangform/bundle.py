@@ -25,6 +25,7 @@ from gangform.findings import (
     Severity,
     declare,
     ordered,
+    show_path,
 )
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.serving import FOUNDATION, Patch
@@ -128,9 +129,8 @@ def bundle(plan: ServingPlan) -> Bundle:
     broken = [finding for finding in plan.findings if finding.breaks]
     if broken:
         raise InputError(broken)
-    built = list(_built(plan))
-    documents, patched = _patch(plan, built)
-    done = [_finish(document, plan.gitops) for document in documents]
+    documents, patched = with_patches(plan, list(built(plan)))
+    done = [finish(document, plan.gitops) for document in documents]
     done.sort(key=lambda document: document.wave)
     return Bundle(name=plan.name, plan=plan, documents=tuple(done), patched=patched)
 
@@ -148,12 +148,13 @@ def foundation(plan: ClusterPlan) -> Bundle:
                     origin=("clusters", plan.cluster.name),
                 )
             )
-    done = [_finish(document, plan.cluster.gitops) for document in documents]
+    done = [finish(document, plan.cluster.gitops) for document in documents]
     done.sort(key=lambda document: document.wave)
     return Bundle(name=FOUNDATION, plan=plan, documents=tuple(done))
 
 
-def _built(plan: ServingPlan) -> Iterator[Document]:
+def built(plan: ServingPlan) -> Iterator[Document]:
+    """The documents as the builders make them: not patched, not completed, not in order."""
     for builder in AROUND:
         for manifest in builder(plan):
             yield _document(manifest, builder=_dotted(builder), origin=plan.at)
@@ -190,7 +191,8 @@ def _owned(manifest: Manifest, labels: Mapping[str, str]) -> Manifest:
     return {**manifest, "metadata": {**metadata, "labels": dict(sorted(own.items()))}}
 
 
-def _finish(document: Document, gitops: str) -> Document:
+def finish(document: Document, gitops: str) -> Document:
+    """A document with the marks of GitOps, as the API server will store it."""
     manifest = document.manifest
     if gitops == "argocd":
         metadata = mapping(manifest, "metadata")
@@ -202,7 +204,7 @@ def _finish(document: Document, gitops: str) -> Document:
     return replace(document, manifest=core.complete(manifest))
 
 
-def _patch(
+def with_patches(
     plan: ServingPlan, documents: Sequence[Document]
 ) -> tuple[list[Document], dict[Key, dict[Path, int]]]:
     """The user's patches in order.
@@ -269,8 +271,6 @@ def _missed(patch: Patch, documents: Sequence[Document], at: InputPath) -> Findi
 
 
 def _over_plan(document: Document, path: Path, name: str, at: InputPath) -> Finding:
-    from gangform.findings import show_path
-
     return Finding(
         code=PATCH_OWNED,
         at=at,

@@ -13,6 +13,8 @@ import pytest
 
 from gangform.cli import origins, traced
 from gangform.cli.selection import Selection, select
+from gangform.findings import Path as Keys
+from gangform.trace.answer import Answer, answer
 from gangform.trace.lines import lines
 from gangform.trace.subject import Subject
 
@@ -36,8 +38,13 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> Selection:
     def known(_: Selection) -> Iterator[tuple[Subject, str]]:
         yield from subjects
 
+    def once(subject: Subject, index: int, path: Keys) -> Answer:
+        subject.causes()
+        return answer(subject, index, path)
+
     monkeypatch.setattr(traced, "subjects", known)
     monkeypatch.setattr(traced, "lines", cache(lines))
+    monkeypatch.setattr(origins, "answer", once)
     return found
 
 

@@ -157,12 +157,36 @@ def test_the_foundation_follows_all_servings_of_a_queue() -> None:
     assert [one.path[2:] for one in pool.causes] == [("pool",)] * 4 + [("pools", "h100")]
 
 
+def test_one_document_alone_has_the_answer_of_all(loaded: Loaded, subject: Subject) -> None:
+    alone = Subject(loaded.fleet, loaded.library, loaded.fleet.clusters[0], "r1")
+    every = subject.causes()
+    for index, document in enumerate(subject.bundle.documents):
+        if document.kind in ("LeaderWorkerSet", "Service"):
+            found = alone.causes(index)
+            assert {place for place in found if place[0] == index} == set(found)
+            assert found == {place: one for place, one in every.items() if place[0] == index}
+
+
+def test_of_many_groups_one_is_looked_at() -> None:
+    text = FLEET.replace("groups: 2", "groups: 30").replace("nodes: 8", "nodes: 80")
+    text = text.replace("    rollout:", "    disruption: {mode: perGroup}\n    rollout:")
+    loaded = load_text(text)
+    subject = Subject(loaded.fleet, loaded.library, loaded.fleet.clusters[0], "r1")
+    keys = [(one.kind, one.key.name) for one in subject.bundle.documents]
+    index = keys.index(("PodDisruptionBudget", "r1-group-29"))
+    found = answer(subject, index, ("metadata", "name"))
+    assert [one.path for one in found.causes] == [
+        ("disruption", "budgets", 29, "name"),
+        ("servings", "r1", "name"),
+    ]
+
+
 def test_tracing_looks_at_the_very_documents_and_leaves_nothing_behind(loaded: Loaded) -> None:
     before = synthesise(loaded.fleet, loaded.library)
     tables = dict(EDITIONS)
     for name in ("r1", "foundation"):
         subject = Subject(loaded.fleet, loaded.library, loaded.fleet.clusters[0], name)
-        assert subject.causes
+        assert subject.causes()
         made = {file.path: file.content for file in before.files}
         assert emit(subject.bundle.documents) == made[f"prod/{name}.k8s.yaml"]
     after = synthesise(loaded.fleet, loaded.library)

@@ -44,7 +44,7 @@ def answer(subject: Subject, index: int, path: Path) -> Answer:
     inner = not isinstance(value, (str, int)) and bool(value)
     causes: dict[tuple[object, ...], Cause] = {}
     for one in below:
-        for cause in subject.causes.get((index, one), ()):
+        for cause in subject.causes(index).get((index, one), ()):
             if not inner or cause.sort != "plan":
                 causes.setdefault((cause.sort, cause.path, str(cause.value)), cause)
     return Answer(

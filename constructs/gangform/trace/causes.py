@@ -21,7 +21,15 @@ from gangform.trace.tree import at, differing, leaves, others, replaced
 Sort = Literal["input", "default", "formula", "plan"]
 Place = tuple[int, Path]
 """Which document of a bundle, and a path in it."""
-Make = Callable[[], Sequence[Document]]
+Make = Callable[[], "Made"]
+
+
+class Made(NamedTuple):
+    """Documents of a variant. They are many, and one alone may be asked about: then only that is finished."""
+
+    documents: Sequence[Document]
+    finish: Callable[[Document], Document] = lambda document: document
+    """Patches a document and completes it, where that is still to be done."""
 
 
 class Cause(NamedTuple):
@@ -43,48 +51,55 @@ class Variant(NamedTuple):
     make: Make
 
 
-def followed(before: Sequence[Document], variants: Iterable[Variant]) -> dict[Place, list[Cause]]:
+def followed(
+    before: Sequence[Document], variants: Iterable[Variant], only: int | None = None
+) -> dict[Place, list[Cause]]:
     """The causes of every single value of some documents, in the order of the variants, each once.
 
     An object that is not there at all in a variant follows it in its `kind` alone.
+
+    Args:
+        before: The documents as they are.
+        variants: The documents as they would be.
+        only: The one that is asked about; all by default.
     """
     found: dict[Place, dict[tuple[Sort, Path, str], Cause]] = {}
     for cause, make in variants:
         try:
-            after = make()
+            changed = list(_changed(before, make(), only))
         except Exception:
             continue
-        for place in _changed(before, after):
+        for place in changed:
             identity = (cause.sort, cause.path, str(cause.derivation and cause.derivation.result))
             found.setdefault(place, {}).setdefault(identity, cause)
     return {place: list(causes.values()) for place, causes in found.items()}
 
 
-def _changed(before: Sequence[Document], after: Sequence[Document]) -> Iterator[Place]:
+def _changed(before: Sequence[Document], after: Made, only: int | None) -> Iterator[Place]:
     """An object keeps its place among those of its kind, also under another name, while their number is the same.
 
     Where a kind is gone as a whole, another form runs the pods or a part is off: then nothing else is compared.
     """
-    ours, theirs = Counter(one.kind for one in before), Counter(one.kind for one in after)
+    ours = Counter(one.kind for one in before)
+    theirs = Counter(one.kind for one in after.documents)
     if gone := ours.keys() - theirs.keys():
-        yield from ((index, ("kind",)) for index, one in enumerate(before) if one.kind in gone)
+        for index, one in enumerate(before):
+            if one.kind in gone and only in (None, index):
+                yield index, ("kind",)
         return
-    keyed = {one.key: one for one in after}
-    placed: dict[str, list[Document]] = {}
-    for one in after:
+    keyed = {one.key: one for one in after.documents}
+    placed: dict[str, list[Document]] = {kind: [] for kind in ours}
+    for one in reversed(after.documents):
         placed.setdefault(one.kind, []).append(one)
     for index, document in enumerate(before):
-        if ours[document.kind] == theirs[document.kind]:
-            partner = placed[document.kind].pop(0)
-        elif document.key in keyed:
-            partner = keyed[document.key]
-        else:
+        kind = document.kind
+        partner = placed[kind].pop() if ours[kind] == theirs[kind] else keyed.get(document.key)
+        if only not in (None, index):
+            continue
+        if partner is None:
             yield index, ("kind",)
-            continue
-        if partner.manifest == document.manifest:
-            continue
-        for path in differing(document.manifest, partner.manifest):
-            yield index, path
+        elif (manifest := after.finish(partner).manifest) != document.manifest:
+            yield from ((index, path) for path in differing(document.manifest, manifest))
 
 
 def of_table(table: Defaults, make: Callable[[Defaults], Make]) -> Iterator[Variant]:
@@ -131,7 +146,7 @@ def of_formulas(make: Make) -> Iterator[Variant]:
 
 
 def _bent(make: Make, numbers: frozenset[int], result: object) -> Make:
-    def bent() -> Sequence[Document]:
+    def bent() -> Made:
         count = iter(range(10**9))
 
         def watch(derivation: Derivation) -> object:

@@ -8,7 +8,7 @@ from functools import cache, cached_property, partial
 from typing import TypeVar
 
 from gangform.admission.admission import BACKENDS
-from gangform.bundle import Bundle, bundle, foundation
+from gangform.bundle import Bundle, built, bundle, finish, foundation, with_patches
 from gangform.documents.document import Document
 from gangform.engines.engine import ENGINES
 from gangform.findings import Path
@@ -23,6 +23,7 @@ from gangform.plan.cluster import plan_cluster
 from gangform.plan.serving import ServingPlan, plan_serving
 from gangform.trace.causes import (
     Cause,
+    Made,
     Make,
     Place,
     Variant,
@@ -57,6 +58,7 @@ class Subject:
         self.servings = here if name == FOUNDATION else tuple(s for s in here if s.name == name)
         self.table = defaults(fleet.defaults)
         self._library = self._with_aliases(library)
+        self._known: dict[int | None, dict[Place, list[Cause]]] = {}
 
     def _with_aliases(self, library: Library) -> Library:
         """The library, in which every model and shape in use has a second name too: `others` asks for it."""
@@ -104,59 +106,57 @@ class Subject:
         """The plans as they are."""
         return [self._plan(serving) for serving in self.servings]
 
-    def _anew(
-        self, cluster: Cluster | None = None, library: Library | None = None
-    ) -> Sequence[Document]:
+    def _anew(self, cluster: Cluster | None = None, library: Library | None = None) -> Made:
         """The documents, everything derived again."""
         return self._from([self._plan(one, cluster, library) for one in self.servings], cluster)
 
-    def _replanned(
-        self, index: int, serving: Serving, cluster: Cluster | None
-    ) -> Sequence[Document]:
+    def _replanned(self, index: int, serving: Serving, cluster: Cluster | None) -> Made:
         """The documents with one serving, or another version of it, derived again."""
         return self._instead(index, self._plan(serving, cluster), cluster)
 
-    def _instead(
-        self, index: int, plan: ServingPlan, cluster: Cluster | None
-    ) -> Sequence[Document]:
+    def _instead(self, index: int, plan: ServingPlan, cluster: Cluster | None) -> Made:
         """The documents with one plan in place of another; the foundation sees of it what it demands."""
         alike = self.name == FOUNDATION and cluster in (None, self.cluster)
         if alike and plan.demands == self._plans[index].demands:
-            return self.bundle.documents
+            return Made(self.bundle.documents)
         return self._from([*self._plans[:index], plan, *self._plans[index + 1 :]], cluster)
 
-    def _from(
-        self, plans: Sequence[ServingPlan], cluster: Cluster | None = None
-    ) -> Sequence[Document]:
+    def _from(self, plans: Sequence[ServingPlan], cluster: Cluster | None = None) -> Made:
         """The documents of plans; what would break in them does not matter here."""
         sound = [plan._replace(findings=()) for plan in plans]
         if self.name == FOUNDATION:
             whole = plan_cluster(cluster or self.cluster, sound, edition=self.table.edition)
-            return foundation(whole).documents
-        return bundle(sound[0]).documents
+            return Made(foundation(whole).documents)
+        (plan,) = sound
+        ordered = sorted(built(plan), key=lambda one: one.wave)
+        return Made(ordered, lambda document: _finished(plan, document))
 
     # ── making it otherwise ──────────────────────────────────────────────────────────────────
 
-    @cached_property
-    def causes(self) -> dict[Place, list[Cause]]:
-        """What every single value of the file follows."""
-        return followed(self.bundle.documents, self._variants())
+    def causes(self, index: int | None = None) -> dict[Place, list[Cause]]:
+        """What every single value of one document follows; of all by default, which takes longer."""
+        if index is not None and None in self._known:
+            return self._known[None]
+        if index not in self._known:
+            documents = self.bundle.documents
+            self._known[index] = followed(documents, self._variants(index), index)
+        return self._known[index]
 
-    def _variants(self) -> Iterator[Variant]:
-        yield from self._plan_variants()
+    def _variants(self, only: int | None = None) -> Iterator[Variant]:
+        yield from self._plan_variants(only)
         for index, serving in enumerate(self.servings):
             yield from of_formulas(partial(self._replanned, index, serving, None))
         yield from self._input_variants()
         yield from of_table(self.table, self._under)
 
     def _under(self, table: Defaults) -> Make:
-        def make() -> Sequence[Document]:
+        def make() -> Made:
             with instead(table):
                 return self._anew()
 
         return make
 
-    def _plan_variants(self) -> Iterator[Variant]:
+    def _plan_variants(self, only: int | None) -> Iterator[Variant]:
         for index, plan in enumerate(self._plans):
 
             def make(path: Path, other: object, index: int = index) -> Make:
@@ -164,7 +164,7 @@ class Subject:
                 return lambda: self._instead(index, changed, None)
 
             if self.name != FOUNDATION:
-                yield from of_plan(plan, [(section,) for section in _BUILT_FROM], make)
+                yield from of_plan(plan, self._within(plan, only), make)
                 continue
             roles: list[Path] = [
                 ("workloads", w, "roles", r, "demand")
@@ -172,6 +172,24 @@ class Subject:
                 for r, _ in enumerate(workload.roles)
             ]
             yield from of_plan(plan, roles, make, ("servings", plan.name))
+
+    def _within(self, plan: ServingPlan, only: int | None) -> Iterator[Path]:
+        """The parts of a plan that a document is built from: of what there is for every group its own alone.
+
+        Of other workloads than the first a shared object knows the names.
+        """
+        name = None if only is None else self.bundle.documents[only].key.name
+        for section in _BUILT_FROM:
+            if section == "workloads":
+                for index, workload in enumerate(plan.workloads):
+                    own = index == 0 or name is None or workload.name == name
+                    yield (section, index) if own else (section, index, "name")
+            elif section == "disruption":
+                for index, budget in enumerate(plan.disruption.budgets):
+                    if name in (None, budget.name):
+                        yield section, "budgets", index
+            else:
+                yield (section,)
 
     def _input_variants(self) -> Iterator[Variant]:
         for index, serving in enumerate(self.servings):
@@ -231,7 +249,7 @@ class Subject:
 
     def _with_all(self, servings: Sequence[Serving], cluster: Cluster) -> Make:
         @cache
-        def make() -> Sequence[Document]:
+        def make() -> Made:
             return self._from([self._plan(one, cluster) for one in servings], cluster)
 
         return make
@@ -281,6 +299,15 @@ class Subject:
                 return lambda: self._anew(library=library)
 
             yield from self._of_model(profile, at, make)
+
+
+def _finished(plan: ServingPlan, document: Document) -> Document:
+    """A document as it will be written. Patches of others are left out: they would hit nothing."""
+    meant = [one for one in plan.serving.patches if one.kind == document.kind]
+    meant = [one for one in meant if one.name in (None, document.key.name)]
+    serving = plan.serving.model_copy(update={"patches": tuple(meant)})
+    (patched,), _ = with_patches(plan._replace(serving=serving), [document])
+    return finish(patched, plan.gitops)
 
 
 def _a_cluster(model: Model) -> Cluster:
