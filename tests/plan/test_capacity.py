@@ -92,6 +92,19 @@ def test_the_level_of_the_spread_is_the_failure_domain(
     assert wide.loss.floor == 256
 
 
+def test_a_spread_over_a_level_without_a_map_leaves_the_node(
+    make_plan: MakePlan, make_cluster: MakeCluster
+) -> None:
+    """No domain holds anything, so no loss of one can be counted."""
+    on = make_cluster(
+        pool={"levels": (RACK, HOST), "nodes": 0, "domains": (Domain(at=("r0",), nodes=1),)}
+    )
+    plan = make_plan(on=on, groups=2, spread=RACK)
+    (found,) = plan_cluster(on, [plan]).capacity
+    assert [loss.level for loss in found.losses] == [HOST]
+    assert found.loss.level == HOST
+
+
 @given(*[st.integers(0, 10_000)] * 3)
 def test_both_at_once_never_needs_less(serving: int, failure: int, rollout: int) -> None:
     least = capacity.floor(serving, failure, rollout)

@@ -115,7 +115,7 @@ def derive(
     spread = {demand.spread for demand in demands if demand.spread in levels}
     chosen = min(1, len(losses) - 1)
     if spread:
-        chosen = next(i for i in reversed(range(len(losses))) if losses[i].level in spread)
+        chosen = max((i for i, loss in enumerate(losses) if loss.level in spread), default=chosen)
     nodes = pool.nodes
     if nodes is None and pool.domains is not None:
         nodes = sum(domain.nodes for domain in pool.domains)

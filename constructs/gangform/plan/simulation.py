@@ -150,6 +150,9 @@ class _Play:
         busy = False
         for group in [*self.groups.values()]:
             leader, workers, old = group.leader, group.workers, group.old
+            if old is not None and old.until is not None and old.until <= self.now:
+                group.old = None
+                busy = True
             if leader is not None and leader.until is not None and leader.until <= self.now:
                 group.leader = group.workers = None
                 busy = True
@@ -157,9 +160,6 @@ class _Play:
                     workers.until = self.now + self.world.worker_grace
                     group.old = workers
                     group.workers_from = workers.until + self.world.back_off
-            elif old is not None and old.until is not None and old.until <= self.now:
-                group.old = None
-                busy = True
             if not any(group.parts()) and group.index >= self.step.groups:
                 del self.groups[group.index]
         return busy
