@@ -20,6 +20,8 @@ from gangform.trace.subject import Subject
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "dist").glob("*/*.yaml"))
+BY_DEFAULT = ("dist/prod-kueue/foundation.k8s.yaml", "dist/prod-volcano/kimi-k2.k8s.yaml")
+"""The others take long; they are asked for by mark."""
 DECIDES = ("inputs", "mayBeSet", "defaults", "patch", "form", "fixed")
 """Who decides a value: one of these is always said."""
 
@@ -53,7 +55,13 @@ def lines_of(file: str) -> tuple[str, ...]:
     return tuple((ROOT / file).read_text(encoding="utf-8").splitlines())
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(
+    "file",
+    [
+        file if file in BY_DEFAULT else pytest.param(file, marks=pytest.mark.thorough)
+        for file in FILES
+    ],
+)
 def test_every_line_says_what_it_is_and_who_decides_it(file: str, chosen: Selection) -> None:
     for number, text in enumerate(lines_of(file), 1):
         (data,) = traced.of_line(chosen, file, number)
