@@ -176,9 +176,9 @@ def _report(commands: Any) -> None:
         "report",
         "gangform.cli.report:report",
         help="write one page about the fleet, for people",
-        description="Write one HTML page that needs nothing else: verdicts and findings, memory by pipeline stage, a map "
-        "of each pool with the groups and what is free, rollouts over time, what a loss takes, prerequisites, and every "
-        "object with what it names. Also a fleet with errors has a report. Same inputs, same bytes.",
+        description="Write one HTML page that needs nothing else: verdicts and findings, memory by pipeline stage, a "
+        "map of each pool with the groups and what is free, rollouts over time, what a loss takes, prerequisites, and "
+        "every object with what it names. Also a fleet with errors has a report. Same inputs, same bytes.",
         examples="  gangform report --to report.html\n  gangform report deepseek-r1 --cluster prod --to -",
     )
     fleet_options(report)

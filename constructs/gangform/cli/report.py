@@ -88,9 +88,7 @@ def _bundles(plan: ClusterPlan) -> tuple[Sequence[Bundle], Sequence[Finding]]:
     return () if any(one.breaks for one in found) else made, found
 
 
-def _part(
-    plan: ClusterPlan, bundles: Sequence[Bundle], chosen: Selection
-) -> Iterator[ClusterPart]:
+def _part(plan: ClusterPlan, bundles: Sequence[Bundle], chosen: Selection) -> Iterator[ClusterPart]:
     from gangform.report.page import ClusterPart, ServingPart
 
     wanted = frozenset(chosen.servings)
@@ -99,9 +97,7 @@ def _part(
         return
     yield ClusterPart(
         plan=plan,
-        servings=tuple(
-            ServingPart(one, tuple(serving_rows(one, wide=False))) for one in servings
-        ),
+        servings=tuple(ServingPart(one, tuple(serving_rows(one, wide=False))) for one in servings),
         facts=tuple(cluster_rows(plan)),
         prerequisites=prerequisites(plan, wanted),
         bundles=tuple(one for one in bundles if not wanted or one.name in wanted),

@@ -87,20 +87,11 @@ def picture(
     )
 
 
-def box(
-    kind: str, *, x: Value, y: int, width: Value, height: int, title: str = "", rounded: int = 0
-) -> Markup:
+def box(kind: str, *, x: Value, y: int, width: Value, height: int, title: str = "") -> Markup:
     """A rectangle; the title is what a pointer sees that rests on it."""
     return element(
         "rect",
-        {
-            "class": kind,
-            "x": x,
-            "y": y,
-            "width": width,
-            "height": height,
-            **({"rx": rounded} if rounded else {}),
-        },
+        {"class": kind, "x": x, "y": y, "width": width, "height": height},
         *([element("title", {}, title)] if title else []),
     )
 

@@ -32,6 +32,8 @@ OURS = "<!-- gangform report -->"
 MOST_PLACES = 2000
 """Nodes of a cluster up to which every loss is looked at; of more the page names the command that does."""
 
+_NAMED = 3
+"""Clusters that the title names."""
 _MARKS: Mapping[str, str] = {"fits": "✓", "tight": "≈", "does not fit": "✕", "unknown": "?"}
 """A sign beside the colour of a verdict."""
 
@@ -106,7 +108,7 @@ class ServingView(NamedTuple):
     facts: Facts
     verdict: Cell
     bars: tuple[Bar, ...]
-    rollout: Markup
+    rollout: timeline.Drawn
 
 
 class PoolView(NamedTuple):
@@ -149,7 +151,7 @@ def page(subject: Subject) -> str:
     environment.globals["swatch"] = swatch
     maker = _Maker(subject)
     return environment.get_template("report.html.j2").render(
-        title=", ".join(part.plan.cluster.name for part in subject.clusters) or "nothing",
+        title=_title(subject),
         ours=Markup(OURS),
         patterns=patterns(),
         verdicts=maker.verdicts(),
@@ -157,6 +159,11 @@ def page(subject: Subject) -> str:
         findings=maker.findings(),
         clusters=[maker.cluster(part) for part in subject.clusters],
     )
+
+
+def _title(subject: Subject) -> str:
+    names = [part.plan.cluster.name for part in subject.clusters]
+    return ", ".join(names) if len(names) <= _NAMED else counted(len(names), "cluster")
 
 
 class _Maker:

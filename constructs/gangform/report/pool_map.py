@@ -26,7 +26,7 @@ MOST_DOMAINS = 256
 TONES = 4
 """Colours of servings; the letter tells apart what shares one."""
 
-_ROW, _SQUARE, _GAP, _NUMBER, _LABEL = 18, 10, 2, 24, 50
+_ROW, _SQUARE, _GAP, _NUMBER, _LETTER = 18, 10, 3, 20, 7
 _TALL, _FLAT = 18, 8
 """Nodes a column: of a rack, and of a pool that has none."""
 
@@ -52,9 +52,9 @@ class Tile(NamedTuple):
     """One domain."""
 
     name: str
-    """`b0 / r1`; empty for nodes that lie in no domain."""
+    """`b0 / r1`; empty for a pool without domains."""
     free: str
-    """`2 of 6 nodes free`."""
+    """`2 of 6 free`."""
     whole: bool
     """Whether nothing lies in it and nothing is kept there."""
     pictures: tuple[Markup, ...]
@@ -160,6 +160,9 @@ class _Drawing:
             for plan in servings
             for index, workload in enumerate(plan.workloads)
         }
+        highest = max((plan.serving.highest_groups for plan in servings), default=1)
+        # A letter and two numbers at the most, where groups share a node.
+        self._label_width = _LETTER * (3 + len(str(highest)))
         self._per_node = max((plan.lead.hardware.gpu.count for plan in servings), default=0)
 
     def legend(self) -> Iterator[Key]:
@@ -211,15 +214,13 @@ class _Drawing:
 
     def _tile(self, domain: Domain, pictures: tuple[Markup, ...]) -> Tile:
         return Tile(
-            name=" / ".join(domain.at),
-            free=f"{domain.free} of {counted(domain.nodes, 'node')} free",
+            name=" / ".join(domain.at) or ("in no domain" if self._pool.domains[1:] else ""),
+            free=f"{domain.free} of {domain.nodes} free",
             whole=domain.free == domain.nodes,
             pictures=pictures,
         )
 
-    def _column(
-        self, domain: Domain, filled: Mapping[int, Sequence[Slot]], nodes: range
-    ) -> Markup:
+    def _column(self, domain: Domain, filled: Mapping[int, Sequence[Slot]], nodes: range) -> Markup:
         drawn: list[Markup] = []
         said: list[str] = []
         for row, number in enumerate(nodes):
@@ -232,7 +233,7 @@ class _Drawing:
             title=f"{_title(self._pool.pool, domain)}, nodes {nodes[0]} to {nodes[-1]}",
             description="; ".join(said),
             height=len(nodes) * _ROW,
-            width=_NUMBER + self._per_node * (_SQUARE + _GAP) + _LABEL,
+            width=_NUMBER + self._per_node * (_SQUARE + _GAP) + self._label_width,
             children=drawn,
             kind="rack",
         )
@@ -257,9 +258,8 @@ class _Drawing:
                 width=_SQUARE,
                 height=_SQUARE,
                 title=title,
-                rounded=1,
             )
-        at = _NUMBER + self._per_node * (_SQUARE + _GAP) + 3
+        at = _NUMBER + self._per_node * (_SQUARE + _GAP) + 2
         yield words(self._label(here), x=at, y=foot, kind="label")
 
     def _label(self, here: Sequence[Slot]) -> str:

@@ -16,12 +16,18 @@ from gangform.units import Seconds
 _TOP, _HIGH, _BETWEEN, _LOW, _FOOT = 18, 110, 30, 46, 22
 
 
+_LABELLED = Fraction(1, 16)
+"""Share of the width from which a step has room for its number."""
+
+
 class Step(NamedTuple):
     """What stands from here to the next step."""
 
     at: Seconds
-    gpus: int
-    """GPUs that its groups hold or ask for."""
+    bound: int
+    """GPUs that its pods hold."""
+    asked: int
+    """GPUs that its pods hold or wait for."""
     serving: int
     """Groups that serve, at least."""
 
@@ -55,8 +61,8 @@ def timeline(plan: ServingPlan) -> Timeline:
     height = wanted + rollout.peak - serving.highest_groups
     granted = sum((demand.groups + demand.extra) * gpus for demand in plan.demands)
     steps = (
-        Step(Seconds(0), height * gpus, rollout.floor if turns else wanted),
-        Step(rollout.duration, wanted * gpus, wanted),
+        Step(Seconds(0), height * gpus, height * gpus, rollout.floor if turns else wanted),
+        Step(rollout.duration, wanted * gpus, wanted * gpus, wanted),
     )
     return Timeline(
         steps=steps if turns else steps[1:],
@@ -68,24 +74,33 @@ def timeline(plan: ServingPlan) -> Timeline:
     )
 
 
-def drawn(plan: ServingPlan, numbers: Numbers) -> Markup:
-    """The picture."""
+class Drawn(NamedTuple):
+    """A timeline for people."""
+
+    picture: Markup
+    words: str
+
+
+def drawn(plan: ServingPlan, numbers: Numbers) -> Drawn:
+    """The picture, and the same in words."""
     time = timeline(plan)
     span = max(1, int(time.end)) * Fraction(10, 9)
-    return picture(
+    words = _said(time)
+    image = picture(
         numbers,
         title=f"Rollout of {plan.name} over time",
-        description=_said(time),
+        description=words,
         height=_TOP + _HIGH + _BETWEEN + _LOW + _FOOT,
         children=[*_gpus(time, span), *_groups(time, span), *_axis(time, span)],
         kind="timeline",
     )
+    return Drawn(image, words)
 
 
 def _said(time: Timeline) -> str:
     if not time.turns:
         return "No group moves"
-    height = max(step.gpus for step in time.steps)
+    height = max(step.asked for step in time.steps)
     floor = min(step.serving for step in time.steps)
     return (
         f"{counted(time.turns, 'group')} made or replaced in {time.end}; at most {height} GPUs of {time.granted} "
@@ -105,20 +120,18 @@ def _spans(time: Timeline, span: Fraction) -> Iterator[tuple[Step, Fraction, Fra
 
 
 def _gpus(time: Timeline, span: Fraction) -> Iterator[Markup]:
-    top = max(time.granted, *(step.gpus for step in time.steps))
+    top = max(1, time.granted, *(step.asked for step in time.steps))
     foot = _TOP + _HIGH
     for step, x, width in _spans(time, span):
-        height = _HIGH * step.gpus // max(1, top)
-        yield box(
-            "asked",
-            x=x,
-            y=foot - height,
-            width=width,
-            height=height,
-            title=f"from {step.at}: {step.gpus} GPUs",
-        )
-        yield words(str(step.gpus), x=x + width / 2, y=foot - height + 14, anchor="middle")
-    level = foot - _HIGH * time.granted // max(1, top)
+        title = f"from {step.at}: {step.bound} GPUs held"
+        title += f", {step.asked} asked for" if step.asked != step.bound else ""
+        height = _HIGH * step.bound // top
+        yield box("bound", x=x, y=foot - height, width=width, height=height, title=title)
+        level = foot - _HIGH * step.asked // top
+        yield line("asked", x1=x, y1=level, x2=x + width, y2=level)
+        if width > _LABELLED:
+            yield words(str(step.asked), x=x + width / 2, y=level + 14, anchor="middle")
+    level = foot - _HIGH * time.granted // top
     yield line("granted", x1=0, y1=level, x2="100%", y2=level)
     yield words(f"{time.granted} GPUs {_granted(time)}", x=0, y=level - 5)
     yield line("base", x1=0, y1=foot, x2="100%", y2=foot)
@@ -131,17 +144,12 @@ def _groups(time: Timeline, span: Fraction) -> Iterator[Markup]:
     yield words(f"groups that serve, of {time.wanted}", x=0, y=top - 6)
     for step, x, width in _spans(time, span):
         height = _LOW * step.serving // most
-        yield box(
-            "serving",
-            x=x,
-            y=foot - height,
-            width=width,
-            height=height,
-            title=f"from {step.at}: {step.serving} groups serve",
-        )
-        yield words(
-            str(step.serving), x=x + width / 2, y=foot - max(height - 14, 4), anchor="middle"
-        )
+        title = f"from {step.at}: {step.serving} groups serve"
+        yield box("serving", x=x, y=foot - height, width=width, height=height, title=title)
+        yield line("serves", x1=x, y1=foot - height, x2=x + width, y2=foot - height)
+        if width > _LABELLED:
+            level = foot - max(height - 14, 4)
+            yield words(str(step.serving), x=x + width / 2, y=level, anchor="middle")
     yield line("base", x1=0, y1=foot, x2="100%", y2=foot)
 
 
@@ -157,5 +165,3 @@ def _axis(time: Timeline, span: Fraction) -> Iterator[Markup]:
 def _marks(turns: int) -> Sequence[int]:
     """The ends of turns; none where they would run into each other."""
     return range(1, turns + 1) if turns <= 40 else (turns,)
-
-
