@@ -74,7 +74,7 @@ def test_synth_says_the_price_before_it_writes(run: Run, folder: Path) -> None:
     ran = run("synth")
     assert ran.status == 0
     assert ran.err == (
-        "LeaderWorkerSet/llm/r1: rolls 2 groups (+0 GPUs while it lasts, at least 1 serving, ~33 min): "
+        "LeaderWorkerSet/llm/r1: rolls 2 groups (+0 GPUs while it lasts, at least 1 serving, ~35 min): "
         "{leader,worker}Template.spec.terminationGracePeriodSeconds, "
         "{leader,worker}Template.spec.containers[engine].image and 2 more\n"
     )
@@ -138,7 +138,7 @@ def test_diff_compares_with_where_the_branch_began(run: Run, repository: Path) -
     status, out, err = run("diff")
     assert (status, err) == (0, "")
     assert out.startswith(f"prod: {title}\n")
-    assert "rolls 2 groups (+0 GPUs while it lasts, at least 1 serving, ~33 min)" in out
+    assert "rolls 2 groups (+0 GPUs while it lasts, at least 1 serving, ~35 min)" in out
     assert "vllm/vllm-openai:v0.32.0" in out and "vllm/vllm-openai:v0.33.0" in out
     assert "ClusterQueue" not in out
 

@@ -198,11 +198,37 @@ def _described(schema: Any) -> set[str]:
     return found | (_described(schema["items"]) if "items" in schema else set())
 
 
+STUCK = """\
+version: 1
+defaults: 1
+cluster:
+  name: full
+  versions: {kubernetes: "1.36", lws: "0.10"}
+  foundation: existing
+  pools:
+    h100: {hardware: h100-8x, nodes: 5}
+servings:
+  - name: r1
+    namespace: llm
+    model: deepseek-r1
+    pool: h100
+    engine: {name: vllm, version: "0.32.0"}
+    parallelism: {tensor: 8, pipeline: 2}
+    groups: 2
+    context: 32768
+    rollout: {maxSurge: 1, maxUnavailable: 0}
+    admission: {backend: none}
+"""
+"""A surge group that finds one node where it needs two."""
+
+
 def test_the_schema_of_the_plan_has_every_key_and_no_other(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     schema = json.loads(run("schema", "plan").out)
     here = json.loads(run("plan", "-o", "json").out)
+    (folder / "stuck.yaml").write_text(STUCK)
+    stuck = json.loads(run("plan", "-f", "stuck.yaml", "-o", "json").out)
     monkeypatch.chdir(Path(__file__).parents[2])
     shipped = json.loads(run("plan", "-o", "json").out)
     broken = json.loads(json.dumps(here))
@@ -210,10 +236,10 @@ def test_the_schema_of_the_plan_has_every_key_and_no_other(
         {"code": "a", "severity": "error", "what": "b", "fix": "c", "file": "d", "line": 1}
         | {"column": 2, "path": "e", "object": "f", "seen": {"g": "h"}}
     ]
-    for data in (here, shipped, broken):
+    for data in (here, shipped, broken, stuck):
         jsonschema.validate(data, schema)
         jsonschema.validate(data, _closed(schema))
-    used = _used(schema, shipped) | _used(schema, broken)
+    used = _used(schema, shipped) | _used(schema, broken) | _used(schema, stuck)
     assert _described(schema) == used
 
 
@@ -336,7 +362,7 @@ def test_a_value_names_the_input_that_it_follows(run: Run, path: str, name: str 
 def test_a_whole_object_is_explained(run: Run) -> None:
     status, out, _ = run("explain", "Service/r1-leader")
     assert status == 0
-    assert "kind: Service" in out
+    assert "Service/llm/r1-leader" in out
 
 
 @pytest.mark.parametrize(
@@ -347,7 +373,7 @@ def test_a_whole_object_is_explained(run: Run) -> None:
         (["LeaderWorkerSet/r2"], "did you mean LeaderWorkerSet/r1"),
         (["LeaderWorkerSet/r1", "spec.replica"], "did you mean replicas"),
         (["LeaderWorkerSet", "spec"], "write KIND/NAME"),
-        (["dist/prod/r1.k8s.yaml:57"], "is a file; write KIND/NAME of an object in it"),
+        (["dist/prod/r1.k8s.yaml:57"], "there is no file dist/prod/r1.k8s.yaml"),
     ],
 )
 def test_what_is_unknown_has_near_misses(run: Run, words: list[str], said: str) -> None:

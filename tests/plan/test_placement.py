@@ -118,8 +118,42 @@ def test_groups_with_a_required_level_are_packed_whole(fill: Fill, codes: Codes)
     assert found.code.id == "no-domain-for-group"
     assert found.at.path == ("servings", "s0", "topology")
     assert found.what == (
-        "4 groups of 2 pods, and the domains of example.com/rack in pool gpu hold 3 whole ones"
+        "4 groups of 2 pods, and the domains of example.com/rack in pool gpu hold 3 whole ones; 3 nodes = 24 GPUs are "
+        "free, and in no domain the 2 of one group: b0/r0 1, b0/r1 1, b1/r2 1"
     )
+
+
+def test_a_full_pool_is_not_called_fragmented(fill: Fill) -> None:
+    (found,) = fill({"groups": 4, **RACKED}, racks=(2, 2, 2)).findings
+    assert found.what.endswith("hold 3 whole ones; no node of theirs is free")
+
+
+def test_of_many_domains_the_emptiest_are_named(fill: Fill) -> None:
+    (found,) = fill({"groups": 9, **RACKED}, racks=(3,) * 8).findings
+    assert found.what.endswith("b2/r5 1 and 2 more")
+    assert found.seen["freeNodes"] == "8"
+
+
+def test_every_group_of_a_pool_is_on_the_map(fill: Fill) -> None:
+    bound = {"groups": 2, "rollout": Rollout(spare_groups=1, max_surge=0), **RACKED}
+    anywhere = {"groups": 3, "parallelism": Parallelism(tensor=4)}
+    (pool,) = fill(bound, anywhere, racks=(4, 4, 2)).pools
+    assert [(one.serving, one.group, one.kind, one.domain) for one in pool.placements] == [
+        ("s0", 0, "wanted", ("b1", "r2")),
+        ("s0", 1, "wanted", ("b0", "r0")),
+        ("s1", 0, "wanted", ("b0", "r0")),
+        ("s1", 1, "wanted", ("b0", "r0")),
+        ("s1", 2, "wanted", ("b0", "r0")),
+        ("s0", 2, "spare", ("b0", "r1")),
+    ]
+    assert [(one.at[1], one.free) for one in pool.domains] == [("r0", 0), ("r1", 2), ("r2", 0)]
+
+
+def test_a_surge_group_is_told_from_a_spare_one(fill: Fill) -> None:
+    rolls = {"groups": 2, "rollout": Rollout(spare_groups=2, max_surge=1), "backend": "none"}
+    (pool,) = fill(rolls, nodes=8).pools
+    assert [one.kind for one in pool.placements] == ["wanted", "wanted", "surge", "spare"]
+    assert [(one.at, one.nodes, one.free) for one in pool.domains] == [((), 8, 0)]
 
 
 def test_a_spare_group_needs_a_whole_place_too(fill: Fill, codes: Codes) -> None:

@@ -92,6 +92,20 @@ def surge_dips(surge: int, unavailable: int) -> bool:
     return surge > 0 and unavailable > 0
 
 
+def keeps_surge(replicas: int, *, present: int, updated: int) -> bool:
+    """Whether surge groups of a managed LeaderWorkerSet have Workloads of their own, without which they cannot run.
+
+    They lose them as soon as as many groups count as updated as are wanted, surge groups and those not yet ready
+    included (`kueue §2.5`; seen in the log of `lab E4`).
+
+    Args:
+        replicas: Groups that are wanted.
+        present: Groups that there are.
+        updated: Groups whose leader and worker StatefulSet carry the new revision.
+    """
+    return present > replicas and updated < replicas
+
+
 FROZEN: tuple[str, ...] = (
     "containers[].ports",
     "containers[].resources.requests",

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from gangform.cli.room import capacity_data, map_data, update_data
 from gangform.cli.show import chosen_servings, prerequisites
 
 if TYPE_CHECKING:
+    from gangform.plan.capacity import Capacity
     from gangform.plan.cluster import ClusterPlan
     from gangform.plan.memory import MemoryPlan
     from gangform.plan.placement import PoolPlan
@@ -33,9 +35,11 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str]) -> dict[str, Any]:
         "defaults": plan.defaults.edition,
         "foundation": cluster.foundation,
         "versions": cluster.versions.model_dump(by_alias=True, exclude_none=True),
-        "servings": [_serving(one) for one in chosen_servings(plan, wanted)],
+        "servings": [_serving(one, plan) for one in chosen_servings(plan, wanted)],
         "quota": {pool: resources.spelled() for pool, resources in plan.quota.items()},
-        "pools": [_pool(one) for one in plan.pools],
+        "pools": [
+            _pool(one, capacity) for one, capacity in zip(plan.pools, plan.capacity, strict=True)
+        ],
         "prerequisites": [
             {"what": need.what, "check": need.check, "without": need.without}
             for need in prerequisites(plan, wanted)
@@ -43,7 +47,7 @@ def _cluster(plan: ClusterPlan, wanted: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def _serving(plan: ServingPlan) -> dict[str, Any]:
+def _serving(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any]:
     role, serving = plan.lead, plan.serving
     shape, rollout, placed, scale = role.shape, role.rollout, role.demand.placement, role.scaling
     return _known(
@@ -86,6 +90,7 @@ def _serving(plan: ServingPlan) -> dict[str, Any]:
                 "durationSeconds": int(rollout.duration),
                 "reason": rollout.reason,
             },
+            "update": update_data(plan, cluster),
             "disruption": {
                 "drain": plan.disruption.drain,
                 "unstopped": plan.disruption.unstopped,
@@ -160,7 +165,7 @@ def _startup(plan: StartupPlan) -> dict[str, Any]:
     }
 
 
-def _pool(plan: PoolPlan) -> dict[str, Any]:
+def _pool(plan: PoolPlan, capacity: Capacity) -> dict[str, Any]:
     return _known(
         {
             "pool": plan.pool,
@@ -180,6 +185,8 @@ def _pool(plan: PoolPlan) -> dict[str, Any]:
                 )
                 for packing in plan.packings
             ],
+            "capacity": capacity_data(capacity),
+            "domains": map_data(plan.domains),
         }
     )
 

@@ -61,6 +61,39 @@ _STARTUP = {
     "worstSeconds": WHOLE,
     "budgetSeconds": Value("integer", "what the startup probe allows"),
 }
+_UPDATE = {
+    "lackingGroups": Value("integer", "surge groups that find no whole place"),
+    "waysOut": Each(
+        {
+            "name": TEXT,
+            "what": TEXT,
+            "gpus": Value("integer", "GPUs beyond those of the pool"),
+            "servingGroups": WHOLE,
+            "durationSeconds": WHOLE,
+        }
+    ),
+    "ends?": BOOLEAN,
+    "order?": Each(Value("integer", "a group, in the order in which they are made anew")),
+    "endSeconds?": WHOLE,
+    "stall?": {
+        "cause": Value("string", "strategy, room or admission"),
+        "groups": Each(WHOLE),
+        "heldGpus": WHOLE,
+        "shortGpus": WHOLE,
+    },
+    "timeline?": Each(
+        {
+            "atSeconds": WHOLE,
+            "groups": Value("integer", "that the set should have"),
+            "serving": WHOLE,
+            "overlapping": Value("integer", "groups whose pods are of two revisions"),
+            "mixed": Value("integer", "those of them that answer"),
+            "boundGpus": WHOLE,
+            "requestedGpus": WHOLE,
+        }
+    ),
+}
+"""Of one set of groups, played through; without what stands still or has too many groups."""
 _SERVING = {
     "name": TEXT,
     "namespace": TEXT,
@@ -96,6 +129,7 @@ _SERVING = {
         "durationSeconds": WHOLE,
         "reason": TEXT,
     },
+    "update?": _UPDATE,
     "disruption": {
         "drain": Value("string", "what draining a node does, in words"),
         "unstopped": Value("string", "what no budget stops, in words"),
@@ -124,6 +158,39 @@ _POOL = {
             "extra": Value("integer", "surge and spare groups"),
             "placed": WHOLE,
             "mostInOne": Value("integer", "groups that the loss of one domain takes at worst"),
+        }
+    ),
+    "capacity": {
+        "servingGpus": WHOLE,
+        "burstGpus": Value("integer", "more at an autoscaler's maximum"),
+        "rolloutGpus": WHOLE,
+        "hasGpus?": WHOLE,
+        "losses": Each(
+            {
+                "level": TEXT,
+                "domain": Each(TEXT),
+                "groups": WHOLE,
+                "gpus": WHOLE,
+                "floorGpus": Value("integer", "needed for a failure or a rollout"),
+                "additiveGpus": Value("integer", "needed for both at once"),
+                "chosen": BOOLEAN,
+            }
+        ),
+    },
+    "domains": Each(
+        {
+            "at": Each(TEXT),
+            "nodes": WHOLE,
+            "filled": WHOLE,
+            "free": WHOLE,
+            "groups": Each(
+                {
+                    "workload": TEXT,
+                    "kind": Value("string", "wanted, surge or spare"),
+                    "first": WHOLE,
+                    "count": WHOLE,
+                }
+            ),
         }
     ),
 }

@@ -97,8 +97,10 @@ def _part(plan: ClusterPlan, bundles: Sequence[Bundle], chosen: Selection) -> It
         return
     yield ClusterPart(
         plan=plan,
-        servings=tuple(ServingPart(one, tuple(serving_rows(one, wide=False))) for one in servings),
-        facts=tuple(cluster_rows(plan)),
+        servings=tuple(
+            ServingPart(one, tuple(serving_rows(one, plan, wide=False))) for one in servings
+        ),
+        facts=tuple(cluster_rows(plan, wide=False)),
         prerequisites=prerequisites(plan, wanted),
         bundles=tuple(one for one in bundles if not wanted or one.name in wanted),
     )

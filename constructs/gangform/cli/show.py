@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gangform.cli.findings import as_data, refused, show, summary
+from gangform.cli.room import capacity_rows, map_rows, update_rows
 from gangform.cli.selection import select
 from gangform.cli.table import Block, Cells, as_markdown, as_text, structured
 from gangform.cli.terminal import UsageError, say, tell
@@ -90,16 +91,18 @@ def prerequisites(plan: ClusterPlan, wanted: frozenset[str]) -> tuple[Prerequisi
 
 
 def _cluster(plan: ClusterPlan, wanted: frozenset[str], form: str) -> Iterator[Block]:
-    yield Block(title=f"Cluster {plan.cluster.name}", rows=list(cluster_rows(plan)))
+    yield Block(
+        title=f"Cluster {plan.cluster.name}", rows=list(cluster_rows(plan, wide=form == "wide"))
+    )
     for serving in chosen_servings(plan, wanted):
         yield Block(
             title=f"{plan.cluster.name} / {serving.name}",
-            rows=list(serving_rows(serving, wide=form == "wide")),
+            rows=list(serving_rows(serving, plan, wide=form == "wide")),
             level=2,
         )
 
 
-def cluster_rows(plan: ClusterPlan) -> Iterator[Cells]:
+def cluster_rows(plan: ClusterPlan, *, wide: bool) -> Iterator[Cells]:
     """What is said of a cluster: a label and a text each."""
     cluster = plan.cluster
     versions = cluster.versions.model_dump(by_alias=True, exclude_none=True)
@@ -109,12 +112,13 @@ def cluster_rows(plan: ClusterPlan) -> Iterator[Cells]:
     for pool, resources in plan.quota.items():
         amounts = ", ".join(f"{name} {amount}" for name, amount in resources.spelled().items())
         yield f"quota of {pool}", f"{amounts} (all groups, surge and spare included)"
-    for one in plan.pools:
+    for one, capacity in zip(plan.pools, plan.capacity, strict=True):
         has = "no inventory, so not checked" if one.nodes is None else f"it has {one.nodes}"
         yield (
             f"pool {one.pool}",
             f"{counted(one.needed, 'node')} filled, {one.peak} at the peak; {has}",
         )
+        yield from capacity_rows(capacity)
         if cluster.pools[one.pool].domains is None:
             continue
         for packing in one.packings:
@@ -124,6 +128,8 @@ def cluster_rows(plan: ClusterPlan) -> Iterator[Cells]:
                 f"{packing.placed} of {packing.wanted + packing.extra} groups find a place, surge and spare "
                 f"included{where}; the loss of one {packing.spread or 'pool'} takes up to {packing.most_in_one}",
             )
+        if wide:
+            yield from map_rows(one.domains)
 
 
 def _prerequisites(plan: ClusterPlan, wanted: frozenset[str]) -> Block:
@@ -138,7 +144,7 @@ def _prerequisites(plan: ClusterPlan, wanted: frozenset[str]) -> Block:
 # ── a serving ────────────────────────────────────────────────────────────────────────────────────
 
 
-def serving_rows(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
+def serving_rows(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Iterator[Cells]:
     """What is said of a serving: a label and a text each; without a label it goes on."""
     role, serving = plan.lead, plan.serving
     shape = role.shape
@@ -174,6 +180,7 @@ def serving_rows(plan: ServingPlan, *, wide: bool) -> Iterator[Cells]:
     if wide:
         yield from _wide(plan)
     yield from _rollout(plan)
+    yield from update_rows(plan, cluster, wide=wide)
     yield "drain", plan.disruption.drain
     yield "termination", _termination(role.launch)
     yield "not stopped", plan.disruption.unstopped

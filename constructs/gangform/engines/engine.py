@@ -149,6 +149,11 @@ class Launch(NamedTuple):
     grace: Seconds
     """Termination grace period of every pod of the group."""
 
+    @property
+    def teardown(self) -> Seconds:
+        """From the deletion of a leader to the end of its group: workers are told only once it is gone (`lab E2`)."""
+        return Seconds(self.grace + (self.worker.pre_stop if self.worker is not None else 0))
+
 
 class SideChannel(NamedTuple):
     """The address under which other pods ask an engine for its cache."""

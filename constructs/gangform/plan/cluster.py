@@ -13,7 +13,7 @@ from gangform.admission.mixture import Use, mixture_faults
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare, ordered
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults, defaults
-from gangform.plan import placement, releases
+from gangform.plan import capacity, placement, releases
 from gangform.plan.serving import ServingPlan
 from gangform.units import Resources
 
@@ -46,6 +46,8 @@ class ClusterPlan(NamedTuple):
     quota: dict[str, Resources]
     """By pool, the sum over demands: what queues hold."""
     pools: tuple[placement.PoolPlan, ...]
+    capacity: tuple[capacity.Capacity, ...]
+    """Of the same pools, in the same order."""
     prerequisites: tuple[Prerequisite, ...]
     findings: tuple[Finding, ...]
     """Of the cluster itself; those of a serving stand in its plan."""
@@ -54,6 +56,10 @@ class ClusterPlan(NamedTuple):
     def demands(self) -> tuple[Demand, ...]:
         """What everything asks of the backends."""
         return tuple(demand for serving in self.servings for demand in serving.demands)
+
+    def on(self, pool: str) -> tuple[Demand, ...]:
+        """What runs on a pool."""
+        return tuple(demand for demand in self.demands if demand.pool == pool)
 
     @property
     def backends(self) -> tuple[tuple[str, tuple[Demand, ...]], ...]:
@@ -107,8 +113,27 @@ def plan_cluster(
         servings=tuple(servings),
         quota=quota,
         pools=pools,
+        capacity=tuple(_capacity(cluster, servings, pool) for pool in pools),
         prerequisites=tuple(dict.fromkeys(needs)),
         findings=ordered(found),
+    )
+
+
+def _capacity(
+    cluster: Cluster, servings: Sequence[ServingPlan], pool: placement.PoolPlan
+) -> capacity.Capacity:
+    asked = [
+        (demand, demand.groups if plan.serving.autoscaling is None else plan.serving.lowest_groups)
+        for plan in servings
+        for demand in plan.demands
+        if demand.pool == pool.pool
+    ]
+    return capacity.derive(
+        pool.pool,
+        cluster.pools[pool.pool],
+        [demand for demand, _ in asked],
+        [lowest for _, lowest in asked],
+        pool.few_placements,
     )
 
 

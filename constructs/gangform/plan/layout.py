@@ -150,6 +150,10 @@ class Layout:
             laid += some
         return laid
 
+    def room(self, load: Load) -> int:
+        """Pods of a workload that still find a node, wherever it is."""
+        return sum(self._room(load, at) for at in self._nodes)
+
     def domains(self) -> tuple[Domain, ...]:
         """Every domain of the finest level with what lies in it, sorted."""
         here: dict[At, dict[Run, None]] = {at: {} for at in self._nodes}

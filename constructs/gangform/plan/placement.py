@@ -4,7 +4,7 @@ Groups with a required level are packed into the domains of that level, the larg
 is said beforehand, since a controller would leave it pending without a word.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gangform.admission.admission import Demand
@@ -12,7 +12,7 @@ from gangform.apis.core import HOSTNAME
 from gangform.findings import Finding, InputPath, Severity, counted, declare
 from gangform.inputs.cluster import Cluster, Pool
 from gangform.plan.figures import formula
-from gangform.plan.layout import Domain, Kind, Layout, Load, Placement, Run
+from gangform.plan.layout import At, Domain, Kind, Layout, Load, Placement, Run
 
 POOL_SMALL = declare(
     "pool-too-small",
@@ -50,6 +50,12 @@ INCOMPLETE = declare(
     Severity.BREAKS,
     "design §3 Cluster; volcano §2.2",
 )
+
+LISTED = 6
+"""Domains that a message names."""
+KINDS: tuple[Kind, ...] = ("wanted", "surge", "spare")
+MOST_PLACEMENTS = 4096
+"""Groups of a pool that are looked at one by one."""
 
 
 class Packing(NamedTuple):
@@ -90,6 +96,12 @@ class PoolPlan(NamedTuple):
         """Every group on the map with its domain and nodes; one that found no place is not among them."""
         for run in self.runs:
             yield from run.placements()
+
+    @property
+    def few_placements(self) -> tuple[Placement, ...]:
+        """The same at once; none where there are more than anybody looks at one by one."""
+        many = sum(len(run.groups) for run in self.runs) > MOST_PLACEMENTS
+        return () if many else tuple(self.placements)
 
 
 @formula("ceil(pods / pods that fit one node)", source="design §4 Topology")
@@ -132,43 +144,73 @@ def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
     return tuple(plans)
 
 
-def _laid(pool: Pool, demands: Sequence[Demand]) -> Layout:
+def _laid(pool: Pool, demands: Sequence[Demand], kinds: Sequence[Kind] = KINDS) -> Layout:
     """Wanted groups of all demands first, then surge, then spare; of each those bound to a level, the largest first."""
-    levels = [level for level in pool.levels if level != HOSTNAME]
     known = [(domain.at, domain.nodes) for domain in pool.domains or ()]
     if pool.nodes is not None and (rest := pool.nodes - sum(nodes for _, nodes in known)) > 0:
         known.append(((), rest))
-    lie = Layout(known, len(levels))
+    lie = Layout(known, len(_above(pool)))
     order = sorted(
         demands,
         key=lambda d: (_bound(pool, d) is None, -needed(d.size, per_node(d)), d.workload),
     )
-    kinds: dict[Kind, Callable[[Demand], range]] = {
-        "wanted": lambda d: range(d.groups),
-        "surge": lambda d: range(d.groups, d.groups + min(d.surge, d.extra)),
-        "spare": lambda d: range(d.groups + min(d.surge, d.extra), d.groups + d.extra),
-    }
-    for kind, groups in kinds.items():
+    for kind in kinds:
         for demand in order:
-            level = _bound(pool, demand)
-            lie.lay(
-                Load(
-                    serving=demand.serving,
-                    workload=demand.workload,
-                    kind=kind,
-                    groups=groups(demand),
-                    size=demand.size,
-                    per_node=per_node(demand),
-                    depth=len(levels)
-                    if level == HOSTNAME
-                    else levels.index(level) + 1
-                    if level
-                    else 0,
-                    host=level == HOSTNAME,
-                    exclusive=demand.exclusive and level is not None,
-                )
-            )
+            lie.lay(_load(pool, demand, kind))
     return lie
+
+
+def _load(pool: Pool, demand: Demand, kind: Kind) -> Load:
+    """What has to be laid of a demand."""
+    level, levels = _bound(pool, demand), _above(pool)
+    depth = len(levels) if level == HOSTNAME else 0
+    if level in levels:
+        depth = levels.index(level) + 1
+    rolls = demand.groups + min(demand.surge, demand.extra)
+    groups = {
+        "wanted": range(demand.groups),
+        "surge": range(demand.groups, rolls),
+        "spare": range(rolls, demand.groups + demand.extra),
+    }
+    return Load(
+        serving=demand.serving,
+        workload=demand.workload,
+        kind=kind,
+        groups=groups[kind],
+        size=demand.size,
+        per_node=per_node(demand),
+        depth=depth,
+        host=level == HOSTNAME,
+        exclusive=demand.exclusive and level is not None,
+    )
+
+
+def _above(pool: Pool) -> list[str]:
+    """The levels above the host."""
+    return [level for level in pool.levels if level != HOSTNAME]
+
+
+class Room(NamedTuple):
+    """What is free for the surge groups of one workload while no other serving rolls."""
+
+    groups: int
+    """Surge groups that find a whole place."""
+    pods: int
+    """Pods that find a node, where no group has to be whole."""
+    nodes: int
+    """Nodes that one group takes."""
+
+
+def surge_room(pool: Pool, demands: Sequence[Demand], demand: Demand) -> Room | None:
+    """The room of a workload for its rollout; `None` without an inventory, or where not even wanted groups fit."""
+    if pool.nodes is None and pool.domains is None:
+        return None
+    lie = _laid(pool, demands, ("wanted",))
+    if sum(len(run.groups) for run in lie.runs) < sum(one.groups for one in demands):
+        return None
+    load = _load(pool, demand, "surge")
+    pods = lie.room(load)
+    return Room(lie.lay(load), pods, needed(demand.size, load.per_node))
 
 
 def _bound(pool: Pool, demand: Demand) -> str | None:
@@ -227,7 +269,8 @@ def check(
         yield from _nodes(plan, demands, cluster)
         for packing in plan.packings:
             if packing.placed < packing.wanted + packing.extra:
-                yield _unplaced(plan, packing, by_workload[packing.serving, packing.workload])
+                demand = by_workload[packing.serving, packing.workload]
+                yield _unplaced(plan, packing, demand, cluster.pools[plan.pool])
 
 
 def _paths(name: str, cluster: Cluster) -> Iterator[Finding]:
@@ -287,18 +330,40 @@ def _nodes(plan: PoolPlan, demands: Sequence[Demand], cluster: Cluster) -> Itera
         )
 
 
-def _unplaced(plan: PoolPlan, packing: Packing, demand: Demand) -> Finding:
+def free_domains(plan: PoolPlan, depth: int) -> tuple[tuple[At, int], ...]:
+    """Domains of so many levels with the nodes that nothing lies on, the emptiest first."""
+    free: dict[At, int] = {}
+    for domain in plan.domains:
+        if len(domain.at) >= depth:
+            free[domain.at[:depth]] = free.get(domain.at[:depth], 0) + domain.free
+    return tuple(sorted(free.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _unplaced(plan: PoolPlan, packing: Packing, demand: Demand, pool: Pool) -> Finding:
     total = packing.wanted + packing.extra
     code, kind, fix = NO_DOMAIN_FOR_EXTRA, " with surge and spare", ""
     if packing.placed < packing.wanted:
         code, kind, total = NO_DOMAIN, "", packing.wanted
     elif demand.surge_first and packing.placed == packing.wanted:
         code, fix = CANNOT_SURGE, ", or set maxSurge 0 and maxUnavailable 1"
+    above = _above(pool)
+    depth = above.index(packing.level) + 1 if packing.level in above else len(above)
+    domains = free_domains(plan, depth)
+    nodes = sum(free for _, free in domains)
+    gpus = nodes * demand.hardware.gpu.count
+    rest = "no node of theirs is free"
+    if nodes:
+        most = [f"{'/'.join(at)} {free}" for at, free in domains[:LISTED] if free]
+        more = f" and {len(domains) - LISTED} more" if len(domains) > LISTED else ""
+        rest = (
+            f"{counted(nodes, 'node')} = {gpus} GPUs are free, and in no domain the "
+            f"{needed(demand.size, per_node(demand))} of one group: {', '.join(most)}{more}"
+        )
     return Finding(
         code=code,
         at=InputPath((*demand.at, "topology")),
         what=f"{total} groups of {demand.size} pods{kind}, and the domains of {packing.level} in pool "
-        f"{plan.pool} hold {packing.placed} whole ones",
+        f"{plan.pool} hold {packing.placed} whole ones; {rest}",
         fix=f"use mode preferred, a coarser level, or fewer groups{fix}",
-        seen={"groups": str(total), "placed": str(packing.placed)},
+        seen={"groups": str(total), "placed": str(packing.placed), "freeNodes": str(nodes)},
     )

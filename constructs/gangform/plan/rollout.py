@@ -145,29 +145,29 @@ def peak(replicas: int, surge: int, unavailable: int, *, sets: bool = True) -> i
 
 @formula("max(0, R - u)", source="lws §3; lab E2")
 def floor(replicas: int, unavailable: int) -> int:
-    """Groups that keep serving; by our model of the controller one less where s > u > 3, which no lab tried."""
+    """Groups that keep serving.
+
+    Where the gate MaxUnavailableStatefulSet is on (it is off by default) and groups take unlike times to start, the
+    controller's arithmetic may keep up to two fewer with s > u > 1: simulated, tried in no lab.
+    """
     return serving_groups(replicas, unavailable=unavailable)
 
 
+@formula("max(0, R - groups that a canary holds back)", source="lws §3")
+def replaced(replicas: int, partition: int) -> int:
+    """Groups that an update takes down and makes anew."""
+    return max(0, replicas - partition)
+
+
 @formula(
-    "max(0, peak - groups that a canary holds back), 0 where it holds all; R for a Deployment",
-    source="lws §3",
+    "groups replaced x (teardown + cold start), one after another; one cold start more for surge groups, which come "
+    "together; 0 where none is replaced",
+    source="lab E2; simulated",
 )
-def rolled(
-    replicas: int, surge: int, unavailable: int, partition: int, *, sets: bool = True
-) -> int:
-    """Groups that an update makes or replaces."""
-    if not sets:
-        return replicas
-    if partition >= replicas:
-        return 0
-    return peak_groups(replicas, surge=surge, unavailable=unavailable) - partition
-
-
-@formula("groups made x (grace + cold start), one after another", source="lab E2")
-def duration(groups: int, grace: Seconds, cold_start: Seconds) -> Seconds:
+def duration(groups: int, surge: int, teardown: Seconds, cold_start: Seconds) -> Seconds:
     """About how long a rollout takes: leaders go one after another whatever surge and unavailable say."""
-    return Seconds(groups * (grace + cold_start))
+    first = cold_start if groups and surge else 0
+    return Seconds(groups * (teardown + cold_start) + first)
 
 
 def derive(
@@ -177,7 +177,7 @@ def derive(
     form: Form,
     replicas: int,
     highest: int,
-    grace: Seconds,
+    teardown: Seconds,
     cold_start: Seconds,
 ) -> RolloutPlan:
     """The rollout of one workload with `replicas` groups now and at most `highest`."""
@@ -210,8 +210,10 @@ def derive(
         floor=floor(replicas, unavailable),
         extra=max(surge if form.can.runs_groups else min(surge, replicas), declared.spare_groups),
         duration=duration(
-            rolled(replicas, surge, unavailable, partition, sets=form.can.runs_groups),
-            grace,
+            replaced(replicas, partition),
+            # A Deployment makes every replica once, surge or not.
+            peak(replicas, surge, unavailable) - replicas if form.can.runs_groups else 0,
+            teardown,
             cold_start,
         ),
         reason=reason,

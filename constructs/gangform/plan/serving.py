@@ -190,7 +190,7 @@ class _Composer:
             form=self.form,
             replicas=serving.lowest_groups,
             highest=serving.highest_groups,
-            grace=self.launch.grace,
+            teardown=self.launch.teardown,
             cold_start=self.startup.cold_start,
         )
 

@@ -262,7 +262,7 @@ class _Maker:
             facts=part.facts,
             pools=tuple(self._pool_view(plan, pool) for pool in plan.pools),
             losses=self._losses(part),
-            servings=tuple(self._serving_view(one) for one in part.servings),
+            servings=tuple(self._serving_view(one, plan) for one in part.servings),
             prerequisites=Grid(
                 title="Prerequisites",
                 anchor=self.anchors.of("prerequisites", name),
@@ -280,7 +280,7 @@ class _Maker:
             objects=self.anchors.of("objects", name),
         )
 
-    def _serving_view(self, part: ServingPart) -> ServingView:
+    def _serving_view(self, part: ServingPart, cluster: ClusterPlan) -> ServingView:
         plan = part.plan
         return ServingView(
             anchor=self._serving(plan),
@@ -288,7 +288,7 @@ class _Maker:
             facts=part.facts,
             verdict=_verdict(plan, "memory"),
             bars=bars(plan.lead.memory, self.numbers),
-            rollout=timeline.drawn(plan, self.numbers),
+            rollout=timeline.drawn(plan, cluster, self.numbers),
         )
 
     def _pool_view(self, plan: ClusterPlan, pool: PoolPlan) -> PoolView:

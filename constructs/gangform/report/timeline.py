@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from gangform.findings import counted
+from gangform.plan.cluster import ClusterPlan
+from gangform.plan.rehearsal import rehearse
 from gangform.plan.serving import ServingPlan
 from gangform.report.drawing import Numbers, box, line, picture, words
 from gangform.units import Seconds
@@ -18,6 +20,14 @@ _TOP, _HIGH, _BETWEEN, _LOW, _FOOT = 18, 110, 30, 46, 22
 
 _LABELLED = Fraction(1, 16)
 """Share of the width from which a step has room for its number."""
+_MARKED = 60
+"""Marks that the axis has room for."""
+_STALLS: Mapping[str, str] = {
+    "strategy": "neither may a group be added nor one be taken down",
+    "room": "pods find no node",
+    "admission": "a surge group lost its admission",
+}
+"""What stands behind a stall, by its cause."""
 
 
 class Step(NamedTuple):
@@ -29,49 +39,84 @@ class Step(NamedTuple):
     asked: int
     """GPUs that its pods hold or wait for."""
     serving: int
-    """Groups that serve, at least."""
+    """Groups that serve."""
 
 
 class Timeline(NamedTuple):
     """One rollout."""
 
     steps: tuple[Step, ...]
-    end: Seconds
-    """When it is over."""
-    turns: int
-    """Groups that are made or replaced, one after another."""
+    end: Seconds | None
+    """When it is over; `None` where it stands still."""
+    made: int
+    """Groups that are made or replaced."""
+    marks: tuple[Seconds, ...]
+    """Times that the axis marks."""
     wanted: int
     """Groups that should serve."""
     granted: int
     """GPUs of its part of the quota; without a queue, what is kept for it."""
     queued: bool
     """Whether a quota stands behind it."""
+    torn: int
+    """Groups whose pods are of two revisions, at the height; 0 where that is not known."""
+    note: str
+    """Why it stands still, or what the picture does not show."""
 
 
-def timeline(plan: ServingPlan) -> Timeline:
-    """The rollout of a serving from the plan's figures: the height holds all the time, and so does the floor.
+def timeline(plan: ServingPlan, cluster: ClusterPlan) -> Timeline:
+    """The rollout as it is played through; of what cannot be played, the plan's figures."""
+    found = rehearse(plan, cluster.cluster, cluster.on(plan.serving.pool))
+    rollout = None if found is None else found.play()
+    if rollout is None:
+        return _figures(plan)
+    gpus = plan.lead.shape.gpus_per_pod
+    steps = tuple(
+        Step(one.at, one.bound * gpus, one.requested * gpus, one.serving) for one in rollout.moments
+    )
+    note = ""
+    if rollout.stall is not None:
+        stall = rollout.stall
+        waiting = ", ".join(map(str, stall.groups)) or "none"
+        note = f"Then it stands still: {_STALLS[stall.cause]}. Groups that wait: {waiting}"
+        if stall.short:
+            note += f", {stall.short * gpus} GPUs short"
+    return Timeline(
+        steps=steps,
+        end=rollout.end,
+        made=rollout.steps,
+        marks=tuple(one.at for one in steps[1:]),
+        wanted=plan.serving.lowest_groups,
+        granted=_part(plan),
+        queued=plan.serving.admission.queue is not None,
+        torn=rollout.overlapping,
+        note=note,
+    )
 
-    Nothing moves where no group is rolled, or where the strategy lets none move.
-    """
+
+def _figures(plan: ServingPlan) -> Timeline:
+    """Two steps: the height and the least hold until it is over. Nothing moves where a canary holds all groups."""
     role, serving = plan.lead, plan.serving
     rollout, gpus = role.rollout, role.shape.gpus
-    wanted, turn = serving.lowest_groups, int(role.launch.grace) + int(role.startup.cold_start)
-    turns = int(rollout.duration) // turn if turn else 0
+    wanted, lasts = serving.lowest_groups, rollout.duration
     # The plan's peak is that at an autoscaler's maximum; what is drawn is the rollout at its minimum.
-    height = wanted + rollout.peak - serving.highest_groups
-    granted = sum((demand.groups + demand.extra) * gpus for demand in plan.demands)
-    steps = (
-        Step(Seconds(0), height * gpus, height * gpus, rollout.floor if turns else wanted),
-        Step(rollout.duration, wanted * gpus, wanted * gpus, wanted),
-    )
+    height = (wanted + max(0, rollout.peak - serving.highest_groups)) * gpus
+    after = Step(lasts, wanted * gpus, wanted * gpus, wanted)
     return Timeline(
-        steps=steps if turns else steps[1:],
-        end=rollout.duration,
-        turns=turns,
+        steps=(Step(Seconds(0), height, height, rollout.floor), after) if lasts else (after,),
+        end=lasts,
+        made=wanted if lasts else 0,
+        marks=(lasts,),
         wanted=wanted,
-        granted=granted,
+        granted=_part(plan),
         queued=serving.admission.queue is not None,
+        torn=0,
+        note="Drawn are the most and the least of the plan, not every moment",
     )
+
+
+def _part(plan: ServingPlan) -> int:
+    return sum((demand.groups + demand.extra) * plan.lead.shape.gpus for demand in plan.demands)
 
 
 class Drawn(NamedTuple):
@@ -81,31 +126,34 @@ class Drawn(NamedTuple):
     words: str
 
 
-def drawn(plan: ServingPlan, numbers: Numbers) -> Drawn:
+def drawn(plan: ServingPlan, cluster: ClusterPlan, numbers: Numbers) -> Drawn:
     """The picture, and the same in words."""
-    time = timeline(plan)
-    span = max(1, int(time.end)) * Fraction(10, 9)
-    words = _said(time)
+    time = timeline(plan, cluster)
+    span = max(1, *(int(at) for at in (*time.marks, time.end or 0))) * Fraction(10, 9)
+    said = _said(time)
     image = picture(
         numbers,
         title=f"Rollout of {plan.name} over time",
-        description=words,
+        description=said,
         height=_TOP + _HIGH + _BETWEEN + _LOW + _FOOT,
         children=[*_gpus(time, span), *_groups(time, span), *_axis(time, span)],
         kind="timeline",
     )
-    return Drawn(image, words)
+    return Drawn(image, said)
 
 
 def _said(time: Timeline) -> str:
-    if not time.turns:
-        return "No group moves"
     height = max(step.asked for step in time.steps)
     floor = min(step.serving for step in time.steps)
-    return (
-        f"{counted(time.turns, 'group')} made or replaced in {time.end}; at most {height} GPUs of {time.granted} "
-        f"{_granted(time)}; at least {floor} of {time.wanted} groups serve"
+    groups = f"{counted(time.made, 'group')} made or replaced"
+    lasts = f" in {time.end}" if time.end is not None else ""
+    most = f"at most {height} GPUs asked for, of {time.granted} {_granted(time)}"
+    least = f"at least {floor} of {counted(time.wanted, 'group')} serve"
+    torn = (
+        f"; {counted(time.torn, 'group')} at most with pods of two revisions" if time.torn else ""
     )
+    note = f". {time.note}" if time.note else ""
+    return f"{groups}{lasts}; {most}; {least}{torn}{note}"
 
 
 def _granted(time: Timeline) -> str:
@@ -114,9 +162,10 @@ def _granted(time: Timeline) -> str:
 
 def _spans(time: Timeline, span: Fraction) -> Iterator[tuple[Step, Fraction, Fraction]]:
     """Each step with the share of the width where it begins and that it takes."""
-    ends = [*(int(step.at) for step in time.steps[1:]), span]
+    ends = [*(Fraction(int(step.at)) for step in time.steps[1:]), span]
     for step, end in zip(time.steps, ends, strict=True):
-        yield step, Fraction(int(step.at)) / span, (end - int(step.at)) / span
+        begin = Fraction(int(step.at))
+        yield step, begin / span, (end - begin) / span
 
 
 def _gpus(time: Timeline, span: Fraction) -> Iterator[Markup]:
@@ -156,12 +205,10 @@ def _groups(time: Timeline, span: Fraction) -> Iterator[Markup]:
 def _axis(time: Timeline, span: Fraction) -> Iterator[Markup]:
     foot = _TOP + _HIGH + _BETWEEN + _LOW
     yield words("0", x=0, y=foot + 15)
-    for turn in _marks(time.turns):
-        x = Fraction(int(time.end) * turn, max(1, time.turns)) / span
-        yield line("turn", x1=x, y1=foot, x2=x, y2=foot + 4)
-    yield words(str(time.end), x=int(time.end) / span, y=foot + 15, anchor="middle")
-
-
-def _marks(turns: int) -> Sequence[int]:
-    """The ends of turns; none where they would run into each other."""
-    return range(1, turns + 1) if turns <= 40 else (turns,)
+    for mark in time.marks if len(time.marks) <= _MARKED else time.marks[-1:]:
+        x = Fraction(int(mark)) / span
+        yield line("mark", x1=x, y1=foot, x2=x, y2=foot + 4)
+    if time.end is None:
+        yield words("stands still", x="100%", y=foot + 15, anchor="end")
+    elif time.end:
+        yield words(str(time.end), x=Fraction(int(time.end)) / span, y=foot + 15, anchor="middle")

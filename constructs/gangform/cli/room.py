@@ -1,0 +1,187 @@
+"""What `gangform plan` says of room: what a pool holds and needs, where groups lie, how an update goes through it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gangform.cli.table import Cells
+from gangform.findings import counted
+
+if TYPE_CHECKING:
+    from gangform.plan.capacity import Capacity
+    from gangform.plan.cluster import ClusterPlan
+    from gangform.plan.layout import Domain, Run
+    from gangform.plan.rehearsal import Rehearsal
+    from gangform.plan.serving import ServingPlan
+    from gangform.plan.timeline import Rollout
+
+
+def capacity_rows(plan: Capacity) -> Iterator[Cells]:
+    """The verdict on a pool's room, and the sum."""
+    loss = plan.loss
+    aside = ", bursts aside" if plan.burst else ""
+    if plan.has is None:
+        verdict = "not checked: no inventory"
+    elif plan.has >= loss.additive:
+        verdict = "GPUs enough for a failure during a rollout" + aside
+    elif plan.has >= loss.floor:
+        verdict = "GPUs enough for a failure or a rollout, not for both at once" + aside
+    else:
+        verdict = f"short by {loss.floor - plan.has} GPUs for a failure or a rollout"
+    yield "  capacity", verdict
+    where = f" ({'/'.join(loss.domain)})" if loss.domain else ""
+    yield (
+        "",
+        f"{plan.serving} GPUs serve + max({loss.gpus} in one {loss.level}{where}, {plan.rollout} to roll) = "
+        f"{loss.floor}; {loss.additive} for both"
+        + (f"; bursts take {plan.burst} on top" if plan.burst else "")
+        + (f"; it has {plan.has}" if plan.has is not None else ""),
+    )
+
+
+def map_rows(domains: tuple[Domain, ...]) -> Iterator[Cells]:
+    """Each domain with what the plan assumes to lie there."""
+    for domain in domains:
+        name = "/".join(domain.at) or "nodes"
+        closed = f", {domain.closed} kept empty for one group" if domain.closed else ""
+        held = ", ".join(map(_run, domain.runs)) or "nothing"
+        yield f"    {name}", f"{domain.free} of {domain.nodes} nodes free{closed}: {held}"
+
+
+def _run(run: Run) -> str:
+    first, last = run.groups[0], run.groups[-1]
+    groups = f"{first} to {last}" if last > first else f"{first}"
+    return f"{run.workload} {groups}" + ("" if run.kind == "wanted" else f" ({run.kind})")
+
+
+def update_rows(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Iterator[Cells]:
+    """Whether the update moves in its pool, the ways out, and its steps where they are wanted."""
+    from gangform.plan.rehearsal import in_place, rehearse
+
+    found = rehearse(plan, cluster.cluster, cluster.on(plan.serving.pool))
+    if found is None:
+        return
+    if found.ways:
+        missing = counted(found.lacking, "surge group")
+        has = "finds" if found.lacking == 1 else "find"
+        yield "", f"stands still, with the fleet intact: {missing} {has} no whole place in the pool"
+        for number, way in enumerate(found.ways, 1):
+            yield "", f"way out {number}, {way.name}: {way.what}"
+    elif not found.finishes:
+        yield "", f"never ends under this backend; what does: {in_place(plan).what}"
+    if wide and (rollout := found.play()) is not None:
+        yield from _steps(rollout, found, plan.lead.shape.gpus_per_pod)
+
+
+def _steps(rollout: Rollout, found: Rehearsal, gpus: int) -> Iterator[Cells]:
+    order = ", ".join(map(str, rollout.order)) or "none"
+    yield "  order", f"groups made anew: {order}"
+    for moment in rollout.moments:
+        torn = f", {moment.overlapping} with two revisions" if moment.overlapping else ""
+        wait = moment.requested - moment.bound
+        waits = f", {wait * gpus} more wait" if wait else ""
+        yield (
+            f"  {moment.at}",
+            f"{moment.serving} of {found.strategy.replicas} serve{torn}; {moment.bound * gpus} GPUs bound{waits}",
+        )
+    if rollout.stall is not None:
+        yield "  then", "nothing moves any more"
+
+
+# ── for machines ─────────────────────────────────────────────────────────────────────────────────
+
+
+def capacity_data(plan: Capacity) -> dict[str, Any]:
+    """As `record` describes it."""
+    data: dict[str, Any] = {
+        "servingGpus": plan.serving,
+        "burstGpus": plan.burst,
+        "rolloutGpus": plan.rollout,
+        "losses": [
+            {
+                "level": loss.level,
+                "domain": list(loss.domain),
+                "groups": loss.groups,
+                "gpus": loss.gpus,
+                "floorGpus": loss.floor,
+                "additiveGpus": loss.additive,
+                "chosen": place == plan.chosen,
+            }
+            for place, loss in enumerate(plan.losses)
+        ],
+    }
+    return data if plan.has is None else {**data, "hasGpus": plan.has}
+
+
+def map_data(domains: tuple[Domain, ...]) -> list[dict[str, Any]]:
+    """As `record` describes it."""
+    return [
+        {
+            "at": list(domain.at),
+            "nodes": domain.nodes,
+            "filled": domain.filled,
+            "free": domain.free,
+            "groups": [
+                {
+                    "workload": run.workload,
+                    "kind": run.kind,
+                    "first": run.groups[0],
+                    "count": len(run.groups),
+                }
+                for run in domain.runs
+            ],
+        }
+        for domain in domains
+    ]
+
+
+def update_data(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any] | None:
+    """As `record` describes it."""
+    from gangform.plan.rehearsal import rehearse
+
+    found = rehearse(plan, cluster.cluster, cluster.on(plan.serving.pool))
+    if found is None:
+        return None
+    data: dict[str, Any] = {
+        "lackingGroups": found.lacking,
+        "waysOut": [
+            {
+                "name": way.name,
+                "what": way.what,
+                "gpus": way.gpus,
+                "servingGroups": way.serving,
+                "durationSeconds": int(way.duration),
+            }
+            for way in found.ways
+        ],
+    }
+    rollout, gpus = found.play(), plan.lead.shape.gpus_per_pod
+    if rollout is None:
+        return data
+    data |= {
+        "ends": rollout.end is not None,
+        "order": list(rollout.order),
+        "timeline": [
+            {
+                "atSeconds": int(moment.at),
+                "groups": moment.groups,
+                "serving": moment.serving,
+                "overlapping": moment.overlapping,
+                "mixed": moment.mixed,
+                "boundGpus": moment.bound * gpus,
+                "requestedGpus": moment.requested * gpus,
+            }
+            for moment in rollout.moments
+        ],
+    }
+    if rollout.end is not None:
+        data["endSeconds"] = int(rollout.end)
+    if rollout.stall is not None:
+        data["stall"] = {
+            "cause": rollout.stall.cause,
+            "groups": list(rollout.stall.groups),
+            "heldGpus": rollout.stall.held * gpus,
+            "shortGpus": rollout.stall.short * gpus,
+        }
+    return data

@@ -1,0 +1,156 @@
+"""What an update of a serving meets in its pool: whether it can move at all, and the ways out where it cannot.
+
+A rollout needs the places of all its surge groups before anything is replaced: without them it stands still with the
+fleet intact. There are four ways out, none of them silent (article A). The plan lists them with their figures.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gangform.admission.admission import Demand, backend
+from gangform.apis.leaderworkerset import KIND
+from gangform.apis.set_rollout import Strategy
+from gangform.findings import counted
+from gangform.inputs.cluster import Cluster
+from gangform.plan import rollout
+from gangform.plan.figures import formula
+from gangform.plan.placement import Room, surge_room
+from gangform.plan.serving import ServingPlan
+from gangform.plan.simulation import World, simulate
+from gangform.plan.timeline import Rollout
+from gangform.units import Seconds
+
+
+class Way(NamedTuple):
+    """One way out, with what it costs."""
+
+    name: str
+    what: str
+    gpus: int
+    """GPUs beyond those of the pool."""
+    serving: int
+    """Groups that serve at the least."""
+    duration: Seconds
+    """About how long it lasts."""
+
+
+class Rehearsal(NamedTuple):
+    """The update of one workload in its pool."""
+
+    strategy: Strategy
+    world: World
+    room: Room | None
+    """`None`: no inventory, so room enough is assumed."""
+    lacking: int
+    """Surge groups that find no place while no other serving rolls; the rollout stands still then."""
+    finishes: bool
+    """Whether the backend lets such a rollout end."""
+    ways: tuple[Way, ...]
+    """What can be done where it stands still; empty where it does not."""
+
+    def play(self) -> Rollout | None:
+        """The update from moment to moment; `None` where it has too many groups to look at."""
+        return simulate(self.strategy, self.world)
+
+
+@formula("surge groups - those that find a place, at least 0", source="article A, case 4; lab E2")
+def lacking(surge: int, places: int) -> int:
+    """Surge groups without a place."""
+    return max(0, surge - places)
+
+
+def rehearse(plan: ServingPlan, cluster: Cluster, demands: Sequence[Demand]) -> Rehearsal | None:
+    """The update of a serving that is one set of groups; `None` for another form.
+
+    Args:
+        plan: The serving.
+        cluster: Where it runs.
+        demands: Everything that runs on its pool.
+    """
+    role, serving = plan.lead, plan.serving
+    if plan.choice.form.kind != KIND or plan.workloads[1:]:
+        return None
+    own = role.rollout
+    strategy = Strategy(serving.lowest_groups, own.max_surge, own.max_unavailable, own.partition)
+    policy = backend(serving.admission.backend).policy(cluster)
+    finishes = policy.surge_finishes or not (own.max_surge and not own.max_unavailable)
+    demand = role.demand
+    room = None
+    if own.max_surge:
+        room = surge_room(cluster.pools[serving.pool], demands, demand)
+    whole = policy.gangs or demand.exclusive
+    pods = None
+    if room is not None:
+        pods = room.groups * demand.size if whole else room.pods
+    made = rollout.peak(serving.lowest_groups, own.max_surge, own.max_unavailable)
+    missing = 0
+    if room is not None:
+        missing = lacking(made - serving.lowest_groups, room.groups)
+    # Kueue alone keeps the places of a group that is updated in place, and takes those of surge groups back.
+    keeps = policy.surges and not policy.surge_finishes
+    worker = role.launch.worker
+    return Rehearsal(
+        strategy=strategy,
+        world=World(
+            size=role.shape.size,
+            room=pods,
+            gang=whole,
+            reserved=keeps,
+            drops_surge=keeps,
+            grace=role.launch.grace,
+            worker_grace=worker.pre_stop if worker is not None else Seconds(0),
+            start=role.startup.cold_start,
+        ),
+        room=room,
+        lacking=missing,
+        finishes=finishes,
+        ways=_ways(plan, missing, room) if missing and room is not None else (),
+    )
+
+
+def in_place(plan: ServingPlan) -> Way:
+    """One group after another without any surge: what moves everywhere, and ends under every backend."""
+    groups = plan.serving.lowest_groups
+    role = plan.lead
+    lasts = rollout.duration(groups, 0, role.launch.teardown, role.startup.cold_start)
+    left = rollout.floor(groups, 1)
+    return Way(
+        name="reduce redundancy for the window",
+        what=f"maxSurge 0, maxUnavailable 1: {left} of {counted(groups, 'group')} serve, for about {lasts}",
+        gpus=0,
+        serving=left,
+        duration=lasts,
+    )
+
+
+def _ways(plan: ServingPlan, missing: int, room: Room) -> tuple[Way, ...]:
+    """The four of article A."""
+    role, groups = plan.lead, plan.serving.lowest_groups
+    nodes = counted(missing * room.nodes, "more node")
+    gpus = missing * role.shape.gpus
+    once = Seconds(role.launch.teardown + role.startup.cold_start)
+    kept = role.rollout
+    return (
+        in_place(plan),
+        Way(
+            name="buy burst capacity",
+            what=f"{nodes}, {gpus} GPUs, for about {kept.duration}: at least {kept.floor} serve",
+            gpus=gpus,
+            serving=kept.floor,
+            duration=kept.duration,
+        ),
+        Way(
+            name="take a maintenance window",
+            what=f"all groups down and up again: none of {groups} serves, for about {once}",
+            gpus=0,
+            serving=0,
+            duration=once,
+        ),
+        Way(
+            name="buy headroom",
+            what=f"{nodes}, {gpus} GPUs, for good: every later rollout has its place too",
+            gpus=gpus,
+            serving=kept.floor,
+            duration=kept.duration,
+        ),
+    )
