@@ -12,7 +12,7 @@ from gangform.findings import counted
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.rehearsal import rehearse
 from gangform.plan.serving import ServingPlan
-from gangform.report.drawing import Numbers, box, line, picture, words
+from gangform.report.drawing import Key, Numbers, box, line, picture, words
 from gangform.units import Seconds
 
 _TOP, _HIGH, _BETWEEN, _LOW, _FOOT = 18, 110, 30, 46, 22
@@ -20,6 +20,10 @@ _TOP, _HIGH, _BETWEEN, _LOW, _FOOT = 18, 110, 30, 46, 22
 
 _LABELLED = Fraction(1, 16)
 """Share of the width from which a step has room for its number."""
+_LEGEND = (
+    Key("bound", "GPUs held; the line shows what is asked for"),
+    Key("serving", "groups that serve"),
+)
 _MARKED = 60
 """Marks that the axis has room for."""
 _STALLS: Mapping[str, str] = {
@@ -55,7 +59,7 @@ class Timeline(NamedTuple):
     wanted: int
     """Groups that should serve."""
     granted: int
-    """GPUs of its part of the quota; without a queue, what is kept for it."""
+    """GPUs of its part of the quota; without a queue, of all its groups, surge and spare included."""
     queued: bool
     """Whether a quota stands behind it."""
     torn: int
@@ -123,6 +127,7 @@ class Drawn(NamedTuple):
     """A timeline for people."""
 
     picture: Markup
+    legend: tuple[Key, ...]
     words: str
 
 
@@ -139,7 +144,7 @@ def drawn(plan: ServingPlan, cluster: ClusterPlan, numbers: Numbers) -> Drawn:
         children=[*_gpus(time, span), *_groups(time, span), *_axis(time, span)],
         kind="timeline",
     )
-    return Drawn(image, said)
+    return Drawn(image, _LEGEND, said)
 
 
 def _said(time: Timeline) -> str:
@@ -157,7 +162,7 @@ def _said(time: Timeline) -> str:
 
 
 def _granted(time: Timeline) -> str:
-    return "in its part of the quota" if time.queued else "kept for it"
+    return "in its part of the quota" if time.queued else "planned for it"
 
 
 def _spans(time: Timeline, span: Fraction) -> Iterator[tuple[Step, Fraction, Fraction]]:
@@ -171,6 +176,7 @@ def _spans(time: Timeline, span: Fraction) -> Iterator[tuple[Step, Fraction, Fra
 def _gpus(time: Timeline, span: Fraction) -> Iterator[Markup]:
     top = max(1, time.granted, *(step.asked for step in time.steps))
     foot = _TOP + _HIGH
+    said = -1
     for step, x, width in _spans(time, span):
         title = f"from {step.at}: {step.bound} GPUs held"
         title += f", {step.asked} asked for" if step.asked != step.bound else ""
@@ -178,8 +184,9 @@ def _gpus(time: Timeline, span: Fraction) -> Iterator[Markup]:
         yield box("bound", x=x, y=foot - height, width=width, height=height, title=title)
         level = foot - _HIGH * step.asked // top
         yield line("asked", x1=x, y1=level, x2=x + width, y2=level)
-        if width > _LABELLED:
-            yield words(str(step.asked), x=x + width / 2, y=level + 14, anchor="middle")
+        if width > _LABELLED and step.asked != said:
+            said = step.asked
+            yield words(str(said), x=x + width / 2, y=level + 14, anchor="middle")
     level = foot - _HIGH * time.granted // top
     yield line("granted", x1=0, y1=level, x2="100%", y2=level)
     yield words(f"{time.granted} GPUs {_granted(time)}", x=0, y=level - 5)
@@ -190,15 +197,17 @@ def _groups(time: Timeline, span: Fraction) -> Iterator[Markup]:
     top = _TOP + _HIGH + _BETWEEN
     foot = top + _LOW
     most = max(1, time.wanted, *(step.serving for step in time.steps))
+    said = -1
     yield words(f"groups that serve, of {time.wanted}", x=0, y=top - 6)
     for step, x, width in _spans(time, span):
         height = _LOW * step.serving // most
         title = f"from {step.at}: {step.serving} groups serve"
         yield box("serving", x=x, y=foot - height, width=width, height=height, title=title)
         yield line("serves", x1=x, y1=foot - height, x2=x + width, y2=foot - height)
-        if width > _LABELLED:
+        if width > _LABELLED and step.serving != said:
+            said = step.serving
             level = foot - max(height - 14, 4)
-            yield words(str(step.serving), x=x + width / 2, y=level, anchor="middle")
+            yield words(str(said), x=x + width / 2, y=level, anchor="middle")
     yield line("base", x1=0, y1=foot, x2="100%", y2=foot)
 
 
