@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 _WIDER = """
 [...document.querySelectorAll('body *')]
-  .filter(one => !one.closest('svg') && !one.matches('caption'))
+  .filter(one => !one.closest('svg') && !one.matches('.grid:not(.objects) > caption'))
   .filter(one => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
   .map(one => one.outerHTML.slice(0, 120))
 """

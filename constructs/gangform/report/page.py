@@ -98,6 +98,8 @@ class Grid(NamedTuple):
     rows: tuple[tuple[Cell, ...], ...]
     empty: str = "none"
     anchor: str = ""
+    kind: str = ""
+    """A class."""
 
 
 class ServingView(NamedTuple):
@@ -265,6 +267,7 @@ class _Maker:
             servings=tuple(self._serving_view(one, plan) for one in part.servings),
             prerequisites=Grid(
                 title="Prerequisites",
+                kind="needs",
                 anchor=self.anchors.of("prerequisites", name),
                 columns=("what", "check", "without"),
                 rows=tuple(

@@ -175,7 +175,8 @@ class _Drawing:
                 yield Key(f"plain{mark}", meaning)
         if any(domain.closed for domain in self._pool.domains):
             yield Key("closed", "empty, and kept by the group of the domain")
-        yield Key("empty", "free")
+        if any(domain.free for domain in self._pool.domains):
+            yield Key("empty", "free")
 
     def tile(self, domain: Domain) -> Tile:
         """A domain node by node."""
