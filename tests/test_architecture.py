@@ -43,6 +43,7 @@ HEAVY = (
     "constructs",
     "jinja2",
     "jsii",
+    "markupsafe",
     "pydantic",
     "pydantic_core",
     "rich",

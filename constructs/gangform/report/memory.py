@@ -42,9 +42,9 @@ def pieces(plan: MemoryPlan, stage: Stage) -> tuple[Piece, ...]:
     beside weights and cache is overhead: the difference, also where the cache was measured.
     """
     available = max(0, int(stage.available))
-    least = min(each.tokens for each in plan.stages)
-    # Nothing is known of a token where nobody described the layers.
-    held = min(available, least * stage.cache_per_token) if stage.cache_per_token else available
+    least = min(each.tokens or 0 for each in plan.stages)
+    # Where no number of tokens is known, or none finds room, all that is left is the cache's.
+    held = min(available, least * stage.cache_per_token or available)
     overhead = max(0, int(plan.share) - int(stage.weights) - int(stage.available))
     return (
         Piece("weights", "weights", stage.weights),
