@@ -189,3 +189,14 @@ def test_a_page_replaces_a_page_and_nothing_else(
         assert main(["report", "-f", str(fleet), "--to", str(target)]) == 0
     assert sorted(one.name for one in tmp_path.iterdir()) == ["f.yaml", "r.html"]
     assert main(["report", "-f", str(fleet), "--to", str(tmp_path / "no" / "r.html")]) == 3
+
+
+def test_a_fleet_without_servings_has_a_page(made: Made) -> None:
+    root = read(made(HARD.split("servings:")[0] + "servings: []\n"))
+    assert "see the findings" not in root.text
+    assert "Counted from" not in root.text
+    assert table_titles(root) == []
+
+
+def table_titles(root: Element) -> list[str]:
+    return [caption.text for caption in root.all("caption")]

@@ -136,6 +136,8 @@ class ClusterView(NamedTuple):
     files: tuple[File, ...]
     objects: str
     """The anchor of the files."""
+    without: str
+    """What stands there instead of files."""
 
 
 def page(subject: Subject) -> str:
@@ -281,6 +283,9 @@ class _Maker:
             ),
             files=files(name, part.bundles, self.anchors),
             objects=self.anchors.of("objects", name),
+            without="Nothing would be written: see the findings."
+            if any(one.finding.breaks for one in self.subject.findings)
+            else "none",
         )
 
     def _serving_view(self, part: ServingPart, cluster: ClusterPlan) -> ServingView:
