@@ -160,9 +160,10 @@ class _Drawing:
             for plan in servings
             for index, workload in enumerate(plan.workloads)
         }
-        highest = max((plan.serving.highest_groups for plan in servings), default=1)
-        # A letter and two numbers at the most, where groups share a node.
-        self._label_width = _LETTER * (3 + len(str(highest)))
+        digits = len(str(max((plan.serving.highest_groups for plan in servings), default=1)))
+        shared = any(run.per_node > run.size for run in pool.runs)
+        # A letter and a number, and a dash and another where groups share a node.
+        self._label_width = _LETTER * (2 + digits + shared * (1 + digits))
         self._per_node = max((plan.lead.hardware.gpu.count for plan in servings), default=0)
 
     def legend(self) -> Iterator[Key]:
