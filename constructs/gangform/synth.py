@@ -98,7 +98,7 @@ def synthesise(
     files: list[Rendered] = []
     judged: list[Finding] = []
     for plan in plans:
-        bundles, faults = _bundles(plan)
+        bundles, faults = bundles_of(plan)
         judged += faults
         if not faults:
             judged += judge_bundles(bundles, plan.cluster)
@@ -131,8 +131,8 @@ def _one_file_each(servings: Sequence[ServingPlan]) -> Iterator[Finding]:
             )
 
 
-def _bundles(plan: ClusterPlan) -> tuple[list[Bundle], list[Finding]]:
-    """Every chart of a cluster, and the patches that do not fit."""
+def bundles_of(plan: ClusterPlan) -> tuple[list[Bundle], list[Finding]]:
+    """Every chart of a cluster, and what keeps one from being made: what breaks in its plan, or a patch."""
     made: list[Bundle] = []
     faults: list[Finding] = []
     for serving in plan.servings:

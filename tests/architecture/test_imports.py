@@ -29,6 +29,7 @@ HEAVY = (
     "constructs",
     "jinja2",
     "jsii",
+    "markupsafe",
     "pydantic",
     "pydantic_core",
     "rich",

@@ -411,7 +411,7 @@ def test_a_value_names_the_input_that_it_follows(run: Run, path: str, name: str 
 def test_a_whole_object_is_explained(run: Run) -> None:
     status, out, _ = run("explain", "Service/r1-leader")
     assert status == 0
-    assert "kind: Service" in out
+    assert "Service/llm/r1-leader" in out
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,26 @@ def _plan(commands: Any) -> None:
     )
 
 
+def _report(commands: Any) -> None:
+    report = add_command(
+        commands,
+        "report",
+        "gangform.cli.report:report",
+        help="write one page about the fleet, for people",
+        description="Write one HTML page that needs nothing else: verdicts and findings, memory by pipeline stage, a "
+        "map of each pool with the groups and what is free, rollouts over time, what a loss takes, prerequisites, and "
+        "every object with what it names. Also a fleet with errors has a report. Same inputs, same bytes.",
+        examples="  gangform report --to report.html\n  gangform report deepseek-r1 --cluster prod --to -",
+    )
+    fleet_options(report)
+    report.add_argument(
+        "--to",
+        default="report.html",
+        metavar="FILE",
+        help="what to write; - for stdout (default: report.html)",
+    )
+
+
 def _lint(commands: Any) -> None:
     lint = add_command(
         commands,
@@ -228,6 +248,7 @@ COMMANDS: Mapping[str, Callable[[Any], None]] = {
     "validate": _validate,
     "diff": _diff,
     "plan": _plan,
+    "report": _report,
     "lint": _lint,
     "init": surroundings.init,
     "cluster": surroundings.cluster,

@@ -16,7 +16,8 @@ from gangform.cli.findings import refused
 from gangform.cli.selection import select
 from gangform.cli.table import Block, Cells, as_markdown, as_text, structured
 from gangform.cli.terminal import UsageError, say, tell
-from gangform.findings import InputError, counted
+from gangform.findings import InputError
+from gangform.report import losses as words
 
 if TYPE_CHECKING:
     from gangform.plan.cluster import ClusterPlan
@@ -135,61 +136,16 @@ def _block(plan: ClusterPlan, rows: Sequence[Row], lies: str) -> Block:
     )
     cells: list[Cells] = []
     for row in rows:
-        where = _places(row.names)
+        where = words.places(row.names)
         for loss in row.losses or (None,):
-            cells.append((where, *_cells(loss)))
+            cells.append((where, *words.cells(loss)))
             where = ""
     return Block(
         title=title,
-        columns=("what", "serving", "groups", "if it is lost", "a drain"),
+        columns=words.COLUMNS,
         rows=cells,
         empty="nothing lies on it" if lies == "seen" else "no group is on the map",
     )
-
-
-def _places(names: Sequence[str]) -> str:
-    if len(names) > 2:
-        return f"{names[0]} … {names[-1]} ({len(names)})"
-    return ", ".join(names)
-
-
-def _cells(loss: Loss | None) -> tuple[str, ...]:
-    if loss is None:
-        return ("none", "", "nothing", "nothing")
-    share = f"{100 * len(loss.groups) // loss.of} %"
-    groups = f"{', '.join(map(str, loss.groups))} of {loss.of} ({share})"
-    back = f"all back {loss.back} later" if loss.back is not None else _homeless(loss)
-    return (loss.serving, groups, f"{loss.lost} of {loss.of} serve; {back}", _drain(loss))
-
-
-def _homeless(loss: Loss) -> str:
-    some = (
-        f"{loss.home} of {counted(len(loss.groups), 'group')} find"
-        if loss.home
-        else "no group finds"
-    )
-    return f"{some} a whole place elsewhere"
-
-
-def _drain(loss: Loss) -> str:
-    refused = [one for one in loss.drain if one.answer == "refused"]
-    free = [one for one in loss.drain if one.answer != "refused"]
-    parts = []
-    if free:
-        turns = any(one.answer == "evicted in turn" for one in free)
-        how = "one after another" if turns else "at once"
-        parts.append(
-            f"takes {'group' if len(free) == 1 else 'groups'} {', '.join(str(one.group) for one in free)} {how}, "
-            f"{loss.floor} of {loss.of} keep serving"
-        )
-    if refused:
-        names = ", ".join(dict.fromkeys(one.budget for one in refused))
-        parts.append(f"is refused by {names} while the group is healthy, and never ends")
-    elif loss.drained is not None:
-        parts.append(f"all back after {loss.drained}")
-    else:
-        parts.append(f"stops: {_homeless(loss)}")
-    return "; ".join(parts)
 
 
 def _record(plan: ClusterPlan, row: Row, lies: str) -> dict[str, Any]:

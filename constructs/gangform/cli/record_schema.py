@@ -126,7 +126,7 @@ _UPDATE = {
         {
             "name": TEXT,
             "what": TEXT,
-            "gpus": WHOLE,
+            "gpus": Value("integer", "GPUs beyond those of the pool"),
             "servingGroups": WHOLE,
             "durationSeconds": WHOLE,
         }
@@ -138,14 +138,19 @@ _UPDATE = {
         "mixed": Value("integer", "groups that would answer with two revisions"),
         "hollow": Value("integer", "groups that would answer before their workers are there"),
     },
-    "stall?": {"cause": TEXT, "groups": Each(WHOLE), "heldGpus": WHOLE, "shortGpus": WHOLE},
+    "stall?": {
+        "cause": Value("string", "strategy, room or admission"),
+        "groups": Each(WHOLE),
+        "heldGpus": WHOLE,
+        "shortGpus": WHOLE,
+    },
     "timeline?": Each(
         {
             "atSeconds": WHOLE,
             "groups": WHOLE,
             "serving": WHOLE,
             "overlapping": Value("integer", "groups whose pods are of two revisions"),
-            "mixed": WHOLE,
+            "mixed": Value("integer", "those of them that answer"),
             "boundGpus": WHOLE,
             "requestedGpus": WHOLE,
         }
@@ -153,7 +158,7 @@ _UPDATE = {
 }
 _CAPACITY = {
     "servingGpus": WHOLE,
-    "burstGpus": WHOLE,
+    "burstGpus": Value("integer", "more at an autoscaler's maximum"),
     "rolloutGpus": Value("integer", "of one group that is rolled"),
     "hasGpus?": WHOLE,
     "losses": Each(

@@ -102,45 +102,45 @@ def prerequisites(plan: ClusterPlan, wanted: frozenset[str]) -> tuple[Prerequisi
 
 
 def _cluster(plan: ClusterPlan, wanted: frozenset[str], form: str) -> Iterator[Block]:
+    yield Block(
+        title=f"Cluster {plan.cluster.name}", rows=list(cluster_rows(plan, wide=form == "wide"))
+    )
+    for serving in chosen_servings(plan, wanted):
+        yield Block(
+            title=f"{plan.cluster.name} / {serving.name}",
+            rows=list(serving_rows(serving, plan, wide=form == "wide")),
+            level=2,
+        )
+
+
+def cluster_rows(plan: ClusterPlan, *, wide: bool) -> Iterator[Cells]:
+    """What is said of a cluster: a label and a text each."""
     cluster = plan.cluster
     versions = cluster.versions.model_dump(by_alias=True, exclude_none=True)
-    rows: list[Cells] = [
-        ("releases", ", ".join(f"{name} {version}" for name, version in versions.items())),
-        ("foundation", cluster.foundation),
-        ("defaults", f"edition {plan.defaults.edition}"),
-    ]
+    yield "releases", ", ".join(f"{name} {version}" for name, version in versions.items())
+    yield "foundation", cluster.foundation
+    yield "defaults", f"edition {plan.defaults.edition}"
     for pool, resources in plan.quota.items():
         amounts = ", ".join(f"{name} {amount}" for name, amount in resources.spelled().items())
-        rows.append((f"quota of {pool}", f"{amounts} (all groups, surge and spare included)"))
+        yield f"quota of {pool}", f"{amounts} (all groups, surge and spare included)"
     for one, capacity in zip(plan.pools, plan.capacity, strict=True):
         has = "no inventory, so not checked" if one.nodes is None else f"it has {one.nodes}"
-        rows.append(
-            (
-                f"pool {one.pool}",
-                f"{counted(one.needed, 'node')} filled, {one.peak} at the peak; {has}",
-            )
+        yield (
+            f"pool {one.pool}",
+            f"{counted(one.needed, 'node')} filled, {one.peak} at the peak; {has}",
         )
-        rows += capacity_rows(capacity)
+        yield from capacity_rows(capacity)
         if cluster.pools[one.pool].domains is None:
             continue
         for packing in one.packings:
             where = f", each whole in a domain of {packing.level}" if packing.level else ""
-            rows.append(
-                (
-                    f"  {packing.workload}",
-                    f"{packing.placed} of {packing.wanted + packing.extra} groups find a place, surge and spare "
-                    f"included{where}; the loss of one {packing.spread or 'pool'} takes up to {packing.most_in_one}",
-                )
+            yield (
+                f"  {packing.workload}",
+                f"{packing.placed} of {packing.wanted + packing.extra} groups find a place, surge and spare "
+                f"included{where}; the loss of one {packing.spread or 'pool'} takes up to {packing.most_in_one}",
             )
-        if form == "wide":
-            rows += map_rows(one.domains)
-    yield Block(title=f"Cluster {cluster.name}", rows=rows)
-    for serving in chosen_servings(plan, wanted):
-        yield Block(
-            title=f"{cluster.name} / {serving.name}",
-            rows=list(_serving(serving, plan, wide=form == "wide")),
-            level=2,
-        )
+        if wide:
+            yield from map_rows(one.domains)
 
 
 def _prerequisites(plan: ClusterPlan, wanted: frozenset[str]) -> Block:
@@ -155,7 +155,8 @@ def _prerequisites(plan: ClusterPlan, wanted: frozenset[str]) -> Block:
 # ── a serving ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _serving(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Iterator[Cells]:
+def serving_rows(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Iterator[Cells]:
+    """What is said of a serving: a label and a text each; without a label it goes on."""
     role, serving = plan.lead, plan.serving
     shape = role.shape
     yield "serves", f"{plan.model.name} in namespace {plan.namespace}, on pool {serving.pool}"

@@ -204,7 +204,12 @@ def _homes(
     for one in order:
         demand = demands[one.workload]
         if demand.pool not in room:
-            stay = [other for other in held if (other.workload, other.group) not in moved]
+            stay = [
+                other
+                for other in held
+                if demands[other.workload].pool == demand.pool
+                and (other.workload, other.group) not in moved
+            ]
             room[demand.pool] = _Room(pools[demand.pool], stay, demands, gone)
         found += room[demand.pool].take(demand, plan.cluster.pools[demand.pool].levels)
     return found
@@ -228,8 +233,12 @@ class _Room:
                     self._at[name] = domain.at
         # A node takes pods of one workload: its name, and how many.
         self._used: dict[str, tuple[str, int]] = {}
+        fitting: dict[str, int] = {}
         for one in stay:
-            left, most = demands[one.workload].size, per_node(demands[one.workload])
+            left = demands[one.workload].size
+            if one.workload not in fitting:
+                fitting[one.workload] = per_node(demands[one.workload])
+            most = fitting[one.workload]
             for node in one.nodes:
                 before = self._used.get(node, ("", 0))[1]
                 pods = min(left, most - before) if len(one.nodes) > 1 else left

@@ -1,0 +1,60 @@
+"""What a loss or a drain takes, in words: `gangform plan drain` and the page say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gangform.findings import counted
+
+if TYPE_CHECKING:
+    from gangform.plan.loss import Loss
+
+COLUMNS = ("what", "serving", "groups", "if it is lost", "a drain")
+
+
+def places(names: Sequence[str]) -> str:
+    """Places that cost the same, in one cell."""
+    if len(names) > 2:
+        return f"{names[0]} … {names[-1]} ({len(names)})"
+    return ", ".join(names)
+
+
+def cells(loss: Loss | None) -> tuple[str, str, str, str]:
+    """Everything behind the place; `None`: nothing lies there."""
+    if loss is None:
+        return ("none", "", "nothing", "nothing")
+    share = f"{100 * len(loss.groups) // loss.of} %"
+    groups = f"{', '.join(map(str, loss.groups))} of {loss.of} ({share})"
+    back = f"all back {loss.back} later" if loss.back is not None else _homeless(loss)
+    return (loss.serving, groups, f"{loss.lost} of {loss.of} serve; {back}", _drain(loss))
+
+
+def _homeless(loss: Loss) -> str:
+    some = (
+        f"{loss.home} of {counted(len(loss.groups), 'group')} find"
+        if loss.home
+        else "no group finds"
+    )
+    return f"{some} a whole place elsewhere"
+
+
+def _drain(loss: Loss) -> str:
+    refused = [one for one in loss.drain if one.answer == "refused"]
+    free = [one for one in loss.drain if one.answer != "refused"]
+    parts = []
+    if free:
+        turns = any(one.answer == "evicted in turn" for one in free)
+        how = "one after another" if turns else "at once"
+        parts.append(
+            f"takes {'group' if len(free) == 1 else 'groups'} {', '.join(str(one.group) for one in free)} {how}, "
+            f"{loss.floor} of {loss.of} keep serving"
+        )
+    if refused:
+        names = ", ".join(dict.fromkeys(one.budget for one in refused))
+        parts.append(f"is refused by {names} while the group is healthy, and never ends")
+    elif loss.drained is not None:
+        parts.append(f"all back after {loss.drained}")
+    else:
+        parts.append(f"stops: {_homeless(loss)}")
+    return "; ".join(parts)
