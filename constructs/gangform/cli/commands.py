@@ -174,7 +174,7 @@ def _report(commands: Any) -> None:
         help="write one page about the fleet, for people",
         description="Write one HTML page that needs nothing else: verdicts and findings, memory by pipeline stage, a "
         "map of each pool with the groups and what is free, rollouts over time, what a loss takes, prerequisites, and "
-        "every object with what it names. Written to report.html unless `--to` says otherwise. Also a fleet with errors has a report. Same inputs, same bytes.",
+        "every object with what it names. Also for a fleet with errors. Default: report.html.",
         examples="  gangform report --to report.html\n  gangform report deepseek-r1 --cluster prod --to -",
     )
     fleet_options(report)
