@@ -12,6 +12,7 @@ from gangform.cli import surroundings
 from gangform.cli.parser import (
     Parser,
     add_command,
+    cluster_option,
     count,
     file_option,
     filled,
@@ -119,12 +120,7 @@ def _diff(commands: Any) -> None:
         "  kubectl get lws,deploy,svc,pdb,hpa -n llm -o yaml | gangform diff --live -",
     )
     file_option(diff)
-    diff.add_argument(
-        "--cluster",
-        action="append",
-        metavar="NAME",
-        help="only this cluster; may be given several times",
-    )
+    cluster_option(diff)
     diff.add_argument(
         "--output-dir",
         metavar="FOLDER",
@@ -190,15 +186,12 @@ def _report(commands: Any) -> None:
         help="write one page about the fleet, for people",
         description="Write one HTML page that needs nothing else: verdicts and findings, memory by pipeline stage, a "
         "map of each pool with the groups and what is free, rollouts over time, what a loss takes, prerequisites, and "
-        "every object with what it names. Also a fleet with errors has a report. Same inputs, same bytes.",
+        "every object with what it names. Also for a fleet with errors. Default: report.html.",
         examples="  gangform report --to report.html\n  gangform report deepseek-r1 --cluster prod --to -",
     )
     fleet_options(report)
     report.add_argument(
-        "--to",
-        default="report.html",
-        metavar="FILE",
-        help="what to write; - for stdout (default: report.html)",
+        "--to", default="report.html", metavar="FILE", help="the page; - for stdout"
     )
 
 

@@ -91,13 +91,18 @@ def add_command(
 def fleet_options(command: Parser) -> None:
     """The fleet file, and what of it is meant."""
     file_option(command)
+    cluster_option(command)
+    command.add_argument("servings", nargs="*", metavar="SERVING", help="only these servings")
+
+
+def cluster_option(command: Parser) -> None:
+    """Some clusters of the fleet."""
     command.add_argument(
         "--cluster",
         action="append",
         metavar="NAME",
         help="only this cluster; may be given several times",
     )
-    command.add_argument("servings", nargs="*", metavar="SERVING", help="only these servings")
 
 
 def file_option(command: Parser) -> None:
