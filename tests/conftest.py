@@ -16,3 +16,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """The collector leaves alone what stays: it took a quarter of the run to go through it again and again."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Tests without programs of others are shared out over the processors; those with them run one after another."""
+    return None if "thorough" in config.option.markexpr else 0

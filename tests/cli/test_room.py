@@ -42,7 +42,8 @@ def test_the_plan_begins_with_a_verdict_on_the_pools_room(
 ) -> None:
     assert "not checked: no inventory" in run("plan").out
     pool("{hardware: h100-8x, nodes: 7}")
-    out = said(run("plan"))
+    assert "GPUs enough for a failure or a rollout, not for both at once" in said(run("plan"))
+    out = said(run("plan", "-o", "wide"))
     assert "capacity GPUs enough for a failure or a rollout, not for both at once" in out
     assert "34 GPUs serve + max(16 in one node, 16 to roll) = 50; 66 for both; it has 56" in out
 

@@ -394,6 +394,7 @@ def test_a_value_is_explained(run: Run) -> None:
     assert any(each["by"] == "plan.rollout.max_surge" for each in one["derived"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("path", "name"),
     [

@@ -97,6 +97,7 @@ def test_an_input_of_a_profile_has_its_source(explained: Explained) -> None:
     assert "servings.r1.pods.resources.cpu" in data["mayBeSet"]
 
 
+@pytest.mark.thorough
 def test_the_text_says_the_same(run: Run, made: Path) -> None:
     out = run("explain", f"{FILE}:{number_of('failureThreshold', made)}").out
     assert out.startswith("failureThreshold: 270\n")
@@ -119,6 +120,7 @@ def test_a_map_holds_what_is_inside(explained: Explained) -> None:
     assert "groups are replaced" in data["cost"][0]["does"]
 
 
+@pytest.mark.thorough
 def test_what_decides_nothing_is_said_so(explained: Explained) -> None:
     assert explained("sessionAffinity")["fixed"].startswith("what the API server stores")
     assert explained("enableServiceLinks")["fixed"].startswith("manifests.leader")
@@ -134,6 +136,7 @@ def test_the_line_between_two_objects_names_both(explained: Explained) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_patch_is_named_with_its_line(run: Run, folder: Path) -> None:
     text = (folder / "gangform.yaml").read_text()
     patch = "context: 32768\n    patches:\n      - kind: Service\n        merge: {spec: {sessionAffinity: ClientIP}}"

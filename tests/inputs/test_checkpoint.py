@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gangform.findings import InputError
@@ -342,6 +342,7 @@ JSON = st.sampled_from(
 )
 
 
+@example(family="Glm4MoeForCausalLM", changed={"first_k_dense_replace": 10**9}, base="GLM-4.5")
 @given(
     family=st.sampled_from(sorted(FAMILIES)),
     changed=st.dictionaries(

@@ -418,6 +418,7 @@ def test_ranks_hold_copies_where_there_are_fewer_heads_than_ranks(
     assert choice.copies(MLA, tensor) == tensor
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=25)
 @given(
     experts=st.booleans(),

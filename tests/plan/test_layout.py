@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,6 +47,7 @@ def test_groups_lie_in_the_tightest_domain_and_have_nodes_of_their_own() -> None
     ]
 
 
+@pytest.mark.thorough
 def test_neighbours_are_one_entry_and_each_can_be_asked_for() -> None:
     layout, found = laid((1_000_000, 0, 0), load(range(400_000)))
     assert len(layout.runs) == 1

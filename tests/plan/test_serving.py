@@ -285,6 +285,7 @@ def wild(draw: st.DrawFn) -> dict[str, Any]:
     return made
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(
     asked=wild(),

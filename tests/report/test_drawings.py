@@ -210,7 +210,7 @@ def test_a_rollout_that_stands_still_says_why() -> None:
     plan = planned(5)
     time = timeline(plan.servings[0], plan)
     assert time.end is None
-    assert [(step.bound, step.asked) for step in time.steps][-1] == (32, 48)
+    assert [(step.bound, step.asked) for step in time.steps][-1] == (40, 48)
     made = drawn(plan.servings[0], plan, Numbers())
     assert "stands still: pods find no node. Groups that wait: 2" in made.words
     assert ">stands still<" in made.picture

@@ -77,6 +77,7 @@ def test_a_number_follows_field_formula_inputs_and_defaults(subject: Subject) ->
     assert "readBandwidth" in named(found, "input")
 
 
+@pytest.mark.thorough
 def test_a_decision_follows_what_decides_it(subject: Subject) -> None:
     path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge")
     found = ask(subject, "LeaderWorkerSet", *path)
@@ -96,6 +97,7 @@ def test_a_boolean_is_traced_too(subject: Subject) -> None:
     assert (named(found, "plan"), named(found, "default")) == (["mount_token"], ["mount_token"])
 
 
+@pytest.mark.thorough
 def test_a_text_that_is_put_together_follows_its_parts(subject: Subject) -> None:
     found = ask(subject, "PrometheusRule", "spec", "groups", 0, "name")
     assert found.value == "r1.serving"
@@ -114,6 +116,7 @@ def test_a_file_of_a_profile_is_an_input(subject: Subject) -> None:
     assert ("hardware", "h100-8x", "gpu", "product") in [one.path for one in found.causes]
 
 
+@pytest.mark.thorough
 def test_what_the_server_writes_and_what_a_builder_writes_follow_nothing(subject: Subject) -> None:
     server = ask(subject, "Service", "spec", "sessionAffinity")
     assert (server.causes, server.server) == ((), True)
@@ -143,6 +146,7 @@ def test_a_field_that_is_not_there_is_refused(subject: Subject) -> None:
         ask(subject, "Service", "spec", "nothing")
 
 
+@pytest.mark.thorough
 def test_the_foundation_follows_all_servings_of_a_queue() -> None:
     loaded = load_fleet(ROOT / "gangform.yaml")
     cluster = loaded.fleet.clusters[0]
@@ -157,6 +161,7 @@ def test_the_foundation_follows_all_servings_of_a_queue() -> None:
     assert [one.path[2:] for one in pool.causes] == [("pool",)] * 4 + [("pools", "h100")]
 
 
+@pytest.mark.thorough
 def test_one_document_alone_has_the_answer_of_all(loaded: Loaded, subject: Subject) -> None:
     alone = Subject(loaded.fleet, loaded.library, loaded.fleet.clusters[0], "r1")
     every = subject.causes()
@@ -167,6 +172,7 @@ def test_one_document_alone_has_the_answer_of_all(loaded: Loaded, subject: Subje
             assert found == {place: one for place, one in every.items() if place[0] == index}
 
 
+@pytest.mark.thorough
 def test_of_many_groups_one_is_looked_at() -> None:
     text = FLEET.replace("groups: 2", "groups: 30").replace("nodes: 8", "nodes: 80")
     text = text.replace("    rollout:", "    disruption: {mode: perGroup}\n    rollout:")
@@ -181,6 +187,7 @@ def test_of_many_groups_one_is_looked_at() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_tracing_looks_at_the_very_documents_and_leaves_nothing_behind(loaded: Loaded) -> None:
     before = synthesise(loaded.fleet, loaded.library)
     tables = dict(EDITIONS)

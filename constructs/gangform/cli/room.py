@@ -18,19 +18,23 @@ if TYPE_CHECKING:
     from gangform.plan.timeline import Rollout
 
 
-def capacity_rows(plan: Capacity) -> Iterator[Cells]:
-    """The verdict on a pool's room, and the sum."""
+def capacity_verdict(plan: Capacity) -> str:
+    """Whether a pool outlasts a failure, a rollout, or both at once."""
     loss = plan.loss
     aside = ", bursts aside" if plan.burst else ""
     if plan.has is None:
-        verdict = "not checked: no inventory"
-    elif plan.has >= loss.additive:
-        verdict = "GPUs enough for a failure during a rollout" + aside
-    elif plan.has >= loss.floor:
-        verdict = "GPUs enough for a failure or a rollout, not for both at once" + aside
-    else:
-        verdict = f"short by {loss.floor - plan.has} GPUs for a failure or a rollout"
-    yield "  capacity", verdict
+        return "not checked: no inventory"
+    if plan.has >= loss.additive:
+        return "GPUs enough for a failure during a rollout" + aside
+    if plan.has >= loss.floor:
+        return "GPUs enough for a failure or a rollout, not for both at once" + aside
+    return f"short by {loss.floor - plan.has} GPUs for a failure or a rollout"
+
+
+def capacity_rows(plan: Capacity) -> Iterator[Cells]:
+    """The verdict on a pool's room, and the sum."""
+    loss = plan.loss
+    yield "  capacity", capacity_verdict(plan)
     where = f" ({'/'.join(loss.domain)})" if loss.domain else ""
     yield (
         "",

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gangform.cli.findings import summary
+from gangform.cli.room import capacity_verdict
 from gangform.cli.table import Block, Cells
 from gangform.findings import counted
 
 if TYPE_CHECKING:
+    from gangform.plan.capacity import Capacity
     from gangform.plan.cluster import ClusterPlan
     from gangform.plan.placement import PoolPlan
     from gangform.plan.serving import ServingPlan
@@ -63,11 +65,12 @@ def _placed(pool: PoolPlan) -> str:
     return f"{placed} of {counted(wanted, 'group')}"
 
 
-POOL: Mapping[str, Callable[[PoolPlan], str]] = {
-    "groups placed": _placed,
-    "nodes filled": lambda pool: str(pool.needed),
-    "at the peak": lambda pool: str(pool.peak),
-    "nodes": lambda pool: "unknown" if pool.nodes is None else str(pool.nodes),
+POOL: Mapping[str, Callable[[PoolPlan, Capacity], str]] = {
+    "room": lambda _, capacity: capacity_verdict(capacity),
+    "groups placed": lambda pool, _: _placed(pool),
+    "nodes filled": lambda pool, _: str(pool.needed),
+    "at the peak": lambda pool, _: str(pool.peak),
+    "nodes": lambda pool, _: "unknown" if pool.nodes is None else str(pool.nodes),
 }
 """What the row of a pool says, in order; groups are counted with surge and spare."""
 
@@ -96,9 +99,9 @@ def verdicts(
         title="Pools",
         columns=("pool", "cluster", *POOL),
         rows=[
-            (pool.pool, plan.cluster.name, *(say(pool) for say in POOL.values()))
+            (pool.pool, plan.cluster.name, *(say(pool, capacity) for say in POOL.values()))
             for plan, _ in chosen
-            for pool in plan.pools
+            for pool, capacity in zip(plan.pools, plan.capacity, strict=True)
         ],
     )
     if not details:

@@ -57,7 +57,7 @@ def _mixture(config: Configuration) -> Decoder:
     """Mixtral, Qwen 3 with experts, GLM 4.5 to 4.7, MiniMax M2: keys and values per head."""
     layers, hidden = config.positive("num_hidden_layers"), config.positive("hidden_size")
     kind = config.word("model_type")
-    first = config.number("first_k_dense_replace", default=0)
+    first = min(layers, config.number("first_k_dense_replace", default=0))
     width = config.positive("moe_intermediate_size", "intermediate_size")
     norms = None if "qwen3" in kind or config.flag("use_qk_norm") else 0
     if kind == "minimax_m2":
@@ -81,7 +81,12 @@ def _mixture(config: Configuration) -> Decoder:
     return made(
         config,
         attention,
-        with_draft(config, weights, (shared + small, routed // sparse, routers // sparse), common),
+        with_draft(
+            config,
+            weights,
+            (shared + small, routed // max(1, sparse), routers // max(1, sparse)),
+            common,
+        ),
         experts=experts,
         dense_layers=first or None,
         dense_width=config.positive("intermediate_size") if first else None,
@@ -91,7 +96,7 @@ def _mixture(config: Configuration) -> Decoder:
 def _deepseek(config: Configuration) -> Decoder:
     """DeepSeek V3, R1, V3.1, V3.2, Kimi K2, GLM 5: attention over a latent, experts after the first layers."""
     layers, hidden = config.positive("num_hidden_layers"), config.positive("hidden_size")
-    first = config.number("first_k_dense_replace")
+    first = min(layers, config.number("first_k_dense_replace"))
     width, common = config.positive("moe_intermediate_size"), config.number("n_shared_experts")
     attention, shared, whole = latent(config)
     sparse = max(0, layers - first)
@@ -163,6 +168,7 @@ def _minimax_m3(config: Configuration) -> Decoder:
     layers, hidden = config.positive("num_hidden_layers"), config.positive("hidden_size")
     frequency = config.items("moe_layer_freq")
     first = frequency.count(0) if frequency else config.number("first_k_dense_replace")
+    first = min(layers, first)
     width = config.positive("moe_intermediate_size", "intermediate_size")
     dense_width = config.positive("dense_intermediate_size")
     common = config.number("n_shared_experts")
@@ -211,7 +217,7 @@ def _llama4(config: Configuration) -> Decoder:
     layers, hidden = config.positive("num_hidden_layers"), config.positive("hidden_size")
     step = config.positive("interleave_moe_layer_step", default=1)
     listed = config.items("moe_layers")
-    sparse = len(listed) if listed else layers // step
+    sparse = min(layers, len(listed)) if listed else layers // step
     width, dense_width = (
         config.positive("intermediate_size"),
         config.positive("intermediate_size_mlp"),
@@ -337,7 +343,7 @@ def _kimi_linear(config: Configuration) -> Decoder:
     if config.flag("mla_use_output_gate"):
         shared += hidden * config.positive("num_attention_heads") * config.positive("v_head_dim")
     mixer = kimi_delta(linear, hidden)
-    first = config.number("first_k_dense_replace")
+    first = min(layers, config.number("first_k_dense_replace"))
     width, common = config.positive("moe_intermediate_size"), config.number("num_shared_experts")
     inner = config.number("routed_expert_hidden_size", default=0)
     sparse = max(0, layers - first)

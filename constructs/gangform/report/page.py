@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from gangform.bundle import Bundle
 from gangform.findings import Finding, InputPath, Prerequisite, counted
+from gangform.plan.capacity import Capacity
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.loss import table
 from gangform.plan.placement import PoolPlan
@@ -71,7 +72,7 @@ class Subject(NamedTuple):
     findings: tuple[Said, ...]
     serving_columns: Mapping[str, Callable[[ServingPlan], str]]
     """What a row says of a serving, and of a pool, in order."""
-    pool_columns: Mapping[str, Callable[[PoolPlan], str]]
+    pool_columns: Mapping[str, Callable[[PoolPlan, Capacity], str]]
 
 
 # ── what the template reads ──────────────────────────────────────────────────────────────────────
@@ -211,10 +212,10 @@ class _Maker:
                 (
                     Cell("pool", pool.pool, self._pool(part.plan, pool)),
                     self._cluster(part.plan),
-                    *(Cell(name, say(pool)) for name, say in columns.items()),
+                    *(Cell(name, say(pool, room)) for name, say in columns.items()),
                 )
                 for part in self.subject.clusters
-                for pool in part.plan.pools
+                for pool, room in zip(part.plan.pools, part.plan.capacity, strict=True)
             ),
         )
 
