@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from gangform.inputs.configuration import Configuration
 from gangform.inputs.decoders import (
@@ -99,7 +100,7 @@ def _deepseek(config: Configuration) -> Decoder:
     first = min(layers, config.number("first_k_dense_replace"))
     width, common = config.positive("moe_intermediate_size"), config.number("n_shared_experts")
     attention, shared, whole = latent(config)
-    sparse = max(0, layers - first)
+    sparse = layers - first
     experts, routed, routers = mixed(config, sparse, width=width)
     experts["shared"] = common
     indexer, indexes = None, 0
@@ -167,13 +168,12 @@ def _minimax_m3(config: Configuration) -> Decoder:
     """MiniMax M3: keys and values per head; which layers have experts is listed."""
     layers, hidden = config.positive("num_hidden_layers"), config.positive("hidden_size")
     frequency = config.items("moe_layer_freq")
-    first = frequency.count(0) if frequency else config.number("first_k_dense_replace")
-    first = min(layers, first)
+    first = min(layers, frequency.count(0) or config.number("first_k_dense_replace", default=0))
     width = config.positive("moe_intermediate_size", "intermediate_size")
     dense_width = config.positive("dense_intermediate_size")
     common = config.number("n_shared_experts")
     attention, shared, small = grouped(config)
-    sparse = max(0, layers - first)
+    sparse = layers - first
     experts, routed, routers = mixed(config, sparse, width=width)
     experts["shared"] = common
     weights = Weights(
@@ -346,7 +346,7 @@ def _kimi_linear(config: Configuration) -> Decoder:
     first = min(layers, config.number("first_k_dense_replace"))
     width, common = config.positive("moe_intermediate_size"), config.number("num_shared_experts")
     inner = config.number("routed_expert_hidden_size", default=0)
-    sparse = max(0, layers - first)
+    sparse = layers - first
     experts, routed, routers = mixed(config, sparse, width=width, inner=inner or hidden)
     experts["shared"] = common
     weights = Weights(
@@ -368,17 +368,13 @@ def _kimi_linear(config: Configuration) -> Decoder:
     )
 
 
-def _normed(config: Configuration) -> Decoder:
-    return _dense(config, norms=None)
-
-
 FAMILIES: Mapping[str, Callable[[Configuration], Decoder]] = {
     "LlamaForCausalLM": _dense,
     "MistralForCausalLM": _dense,
     "Mistral3ForConditionalGeneration": _dense,
     "Qwen2ForCausalLM": _dense,
-    "Qwen3ForCausalLM": _normed,
-    "Qwen3VLForConditionalGeneration": _normed,
+    "Qwen3ForCausalLM": partial(_dense, norms=None),
+    "Qwen3VLForConditionalGeneration": partial(_dense, norms=None),
     "MixtralForCausalLM": _mixture,
     "Qwen3MoeForCausalLM": _mixture,
     "Qwen3VLMoeForConditionalGeneration": _mixture,
