@@ -85,7 +85,22 @@ def test_the_same_is_shown_of_a_declared_shape_where_it_is_asked_for(run: Run) -
 
 def test_a_declared_shape_that_auto_would_not_choose_is_said(run: Run, folder: Path) -> None:
     change(folder / "gangform.yaml", "pipeline: 2", "pipeline: 4")
-    assert "`auto` would choose {tensor: 8, pipeline: 2}; " in run("plan", "r1", "--shapes").out
+    said = (
+        "`auto` would choose {tensor: 8, pipeline: 2}: this one takes more GPUs, 32 instead of 16; "
+    )
+    out = run("plan", "r1", "--shapes").out
+    assert said in out
+    assert "left out" in out and "prefillContext: it takes GPUs" in out
+    (serving,) = (
+        one
+        for one in json.loads(run("plan", "--shapes", "-o", "json").out)["clusters"][0]["servings"]
+        if one["name"] == "r1"
+    )
+    assert serving["search"]["declared"]["why"] == "32 instead of 16"
+    assert [one["what"] for one in serving["search"]["leftOut"]] == [
+        "prefillContext",
+        "data without expertParallel",
+    ]
 
 
 # ── pinning ──────────────────────────────────────────────────────────────────────────────────────

@@ -16,7 +16,8 @@ from gangform.inputs.model import Architecture, Attention, Experts, Measured, Mo
 from gangform.inputs.parallelism import Parallelism
 from gangform.inputs.serving import Fit, Serving, TopologyRequest
 from gangform.plan import choice
-from gangform.plan.choice import Candidate, Search
+from gangform.plan.choice import Search
+from gangform.plan.preference import Candidate
 from gangform.plan.serving import ServingPlan, plan_serving
 from gangform.units import Bytes
 

@@ -95,22 +95,23 @@ _SHAPE = {
     "decodeContext": WHOLE,
     "expertParallel": BOOLEAN,
 }
+_CANDIDATE = {
+    **_SHAPE,
+    "gpusPerGroup": WHOLE,
+    "podsPerGroup": WHOLE,
+    "verdict?": TEXT,
+    "requests?": TEXT,
+    "shortBytes?": WHOLE,
+    "lost?": Value("string", "in which respect it lost"),
+    "why?": Value("string", "the same with its figures"),
+}
 _SEARCH = {
     "preference": TEXT,
     "chosen?": _SHAPE,
+    "declared?": _CANDIDATE,
+    "leftOut": Each({"what": Value("string", "what is never chosen"), "why": TEXT}),
     "unsearchable?": Value("string", "why no shape was looked at"),
-    "considered": Each(
-        {
-            **_SHAPE,
-            "gpusPerGroup": WHOLE,
-            "podsPerGroup": WHOLE,
-            "verdict?": TEXT,
-            "requests?": TEXT,
-            "shortBytes?": WHOLE,
-            "lost?": Value("string", "in which respect it lost"),
-            "why?": Value("string", "the same with its figures"),
-        }
-    ),
+    "considered": Each(_CANDIDATE),
 }
 _QUALIFIED = {
     "date": TEXT,

@@ -30,7 +30,9 @@ def report(arguments: Namespace) -> int:
 
         chosen = select(arguments)
         spans = chosen.loaded.spans
-        plans = plan_fleet(chosen.loaded.fleet, chosen.loaded.library, clusters=chosen.clusters)
+        plans = plan_fleet(
+            chosen.loaded.fleet, chosen.loaded.library, clusters=chosen.clusters, search=True
+        )
     except InputError as error:
         return refused(error, spans)
     from gangform.report.page import Said, Subject, page
@@ -98,7 +100,9 @@ def _part(plan: ClusterPlan, bundles: Sequence[Bundle], chosen: Selection) -> It
     yield ClusterPart(
         plan=plan,
         servings=tuple(
-            ServingPart(one, tuple(serving_rows(one, plan, wide=False))) for one in servings
+            # The search has a part of the page for itself.
+            ServingPart(one, tuple(serving_rows(one._replace(search=None), plan, wide=False)))
+            for one in servings
         ),
         facts=tuple(cluster_rows(plan, wide=False)),
         prerequisites=prerequisites(plan, wanted),

@@ -5,45 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gangform.findings import counted
+from gangform.report.shapes import asked, verdict, ways
 
 if TYPE_CHECKING:
     from gangform.cli.table import Cells
-    from gangform.plan.choice import Candidate, Search
-
-_WORDS = {
-    "fewestGpus": "the fewest GPUs, then nodes, then pipeline stages, then the most requests",
-    "fewestNodes": "the fewest nodes, then pipeline stages, then the most requests",
-    "tensorFirst": "the fewest GPUs, then nodes, then pipeline stages, then data ranks",
-}
+    from gangform.plan.choice import Search
+    from gangform.plan.preference import Candidate
+    from gangform.plan.serving import ServingPlan
 
 
-def rows(search: Search, *, wide: bool) -> Iterator[Cells]:
+def rows(plan: ServingPlan, search: Search, *, wide: bool) -> Iterator[Cells]:
     """For people: one line for each way to lose, with the shape that came nearest; all of them where it is wide."""
     if search.unsearchable:
-        yield "", f"no other shape was looked at: {search.unsearchable}"
+        yield "", verdict(search)
         return
-    count = counted(len(search.considered), "shape")
-    yield "", f"{_head(search)}; {count} looked at for {_WORDS[search.preference]}"
-    ways: dict[str, list[Candidate]] = {}
-    for one in search.considered:
-        if one.lost:
-            ways.setdefault(one.lost, []).append(one)
-    for lost, those in ways.items():
-        for one in those if wide else those[:1]:
-            more = "" if wide or not those[1:] else f" (and {len(those) - 1} more)"
-            yield "  not", f"{one.parallelism.written} {lost}: {one.why}{more}"
-
-
-def _head(search: Search) -> str:
-    if search.chosen is None:
-        nearest = "" if search.declared else ", this one comes nearest"
-        return f"no shape holds the load{nearest}"
-    if search.declared is None:
-        return "chosen, not pinned"
-    if search.declared == search.chosen.parallelism:
-        return "as `auto` would choose"
-    return f"`auto` would choose {search.chosen.parallelism.written}"
+    yield "", f"{verdict(search)}; {asked(plan, search)}"
+    if wide:
+        for one in search.considered:
+            if one.lost:
+                yield "  not", f"{one.parallelism.written} {one.lost}: {one.why}"
+    else:
+        yield from (("  not", str(way)) for way in ways(search))
+    for left in search.left_out:
+        yield "  left out", f"{left.what}: {left.why}"
 
 
 def record(search: Search) -> dict[str, Any]:
@@ -51,6 +35,8 @@ def record(search: Search) -> dict[str, Any]:
     return {
         "preference": search.preference,
         "chosen": None if search.chosen is None else _split(search.chosen),
+        "declared": None if search.own is None else _considered(search.own),
+        "leftOut": [{"what": one.what, "why": one.why} for one in search.left_out],
         "unsearchable": search.unsearchable or None,
         "considered": [_considered(one) for one in search.considered],
     }

@@ -174,7 +174,7 @@ def serving_rows(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Iter
     extras += ", whole experts on each rank" if shape.expert_parallel else ""
     yield "shape", f"{split} = {shape.world} GPUs{extras}"
     if plan.search is not None:
-        yield from shapes.rows(plan.search, wide=wide)
+        yield from shapes.rows(plan, plan.search, wide=wide)
     highest, pods = serving.highest_groups, counted(shape.size, "pod")
     groups = counted(highest, "group")
     if plan.lead.scaling:

@@ -4,14 +4,14 @@ Looked at are all shapes of one node, then of two, and so on, until some number 
 the engine would refuse to start, what leaves an NVLink domain and what does not fit beyond the error of the arithmetic
 is out; the declared preference orders the rest. Ranks that meet in every layer (tensor ranks, and data ranks that share
 experts) stay inside a node, unless NVLink joins the nodes; experts may also meet over RDMA. Pipeline stages may meet
-over anything, and are for nodes: inside of one only where nothing else cuts the model. Nothing here is chosen again by
-`synth`: the numbers go into the file.
+over anything, and are for nodes: inside of one only where nothing else cuts the model. What is not looked at is said
+(`LEFT_OUT`). Nothing here is chosen again by `synth`: the numbers go into the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from fractions import Fraction
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gangform.apis.core import HOSTNAME
@@ -26,6 +26,7 @@ from gangform.inputs.serving import Serving
 from gangform.plan import shape
 from gangform.plan.figures import formula
 from gangform.plan.memory import MemoryPlan
+from gangform.plan.preference import ORDERS, STAGES, TIGHT, Candidate, beaten, decided
 from gangform.plan.resolve import Resolved
 
 NO_SHAPE = declare(
@@ -44,17 +45,28 @@ NOT_SEARCHABLE = declare(
 Measure = Callable[[Shape], MemoryPlan]
 
 
-class Candidate(NamedTuple):
-    """One shape that was looked at."""
+class Omission(NamedTuple):
+    """A way to split that is never chosen."""
 
-    parallelism: Parallelism
-    shape: Shape
-    memory: MemoryPlan | None
-    """`None` where it lost before."""
-    lost: str
-    """In which respect it lost, in words that are the same for all of a kind; empty for the chosen one."""
+    what: str
     why: str
-    """The same with its figures."""
+    experts: bool
+    """Whether it is one of models with experts only."""
+
+
+LEFT_OUT = (
+    Omission(
+        "prefillContext",
+        "it takes GPUs to shorten the wait for the first token, and holds no request more",
+        experts=False,
+    ),
+    Omission(
+        "data without expertParallel",
+        "it cuts every expert where whole ones on each rank take the same memory",
+        experts=True,
+    ),
+)
+"""What an engine may be told and the search leaves alone: declare it where you want it."""
 
 
 class Search(NamedTuple):
@@ -67,6 +79,9 @@ class Search(NamedTuple):
     """`None` where nothing holds the load."""
     considered: tuple[Candidate, ...]
     """Every shape, the chosen one first, then those that came nearest."""
+    own: Candidate | None = None
+    """The declared shape, with the respect in which it is behind the chosen one; `None` for `auto`."""
+    left_out: tuple[Omission, ...] = ()
     unsearchable: str = ""
     """Why nothing could be looked at."""
 
@@ -105,52 +120,6 @@ class Search(NamedTuple):
             )
         else:
             yield _nothing_holds(self, serving, hardware, where)
-
-
-class _Criterion(NamedTuple):
-    """One respect in which shapes that hold the load are compared; less is better."""
-
-    lost: str
-    """What the loser is."""
-    words: str
-    """How its value is said."""
-    measure: Callable[[Shape, MemoryPlan], Fraction | int]
-    value: Callable[[Shape, MemoryPlan], object] | None = None
-    """What is shown, where it is not what is compared."""
-
-    def said(self, split: Shape, memory: MemoryPlan) -> str:
-        """The value as people read it."""
-        return str((self.value or self.measure)(split, memory))
-
-
-_GPUS = _Criterion("takes more GPUs", "{}", lambda s, _: s.gpus)
-_NODES = _Criterion("takes more nodes", "{}", lambda s, _: s.size)
-_STAGES = _Criterion("has more stages", "pipeline {}", lambda s, _: s.pipeline)
-_SEQUENCES = _Criterion(
-    "cuts sequences without need", "decodeContext {}", lambda s, _: s.decode_context
-)
-_DATA = _Criterion("has more data ranks", "data {}", lambda s, _: s.data)
-_REQUESTS = _Criterion(
-    "holds fewer requests",
-    "{}",
-    lambda _, memory: -Fraction(memory.requests),
-    lambda _, memory: memory.requests,
-)
-_EXPERTS = _Criterion(
-    "spreads experts without need",
-    "{}",
-    lambda s, _: int(s.expert_parallel),
-    lambda s, _: "whole experts" if s.expert_parallel else "a part of each",
-)
-_TENSOR = _Criterion(
-    "has fewer tensor ranks", "tensor {}", lambda s, _: -s.tensor, lambda s, _: s.tensor
-)
-
-_ORDERS: dict[Preference, tuple[_Criterion, ...]] = {
-    "fewestGpus": (_GPUS, _NODES, _STAGES, _SEQUENCES, _REQUESTS, _DATA, _EXPERTS, _TENSOR),
-    "fewestNodes": (_NODES, _STAGES, _SEQUENCES, _REQUESTS, _GPUS, _DATA, _EXPERTS, _TENSOR),
-    "tensorFirst": (_GPUS, _NODES, _STAGES, _DATA, _SEQUENCES, _REQUESTS, _EXPERTS, _TENSOR),
-}
 
 
 @formula(
@@ -198,7 +167,7 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
     model, hardware = found.model, found.hardware
     unsearchable = _unsearchable(serving, model)
     if unsearchable or model.architecture is None:
-        return Search(declared, serving.prefer, None, (), unsearchable)
+        return Search(declared, serving.prefer, None, (), unsearchable=unsearchable)
     attention, layers = model.architecture.attention, model.architecture.layers
     experts = model.architecture.experts is not None
     looked: list[Candidate] = []
@@ -225,7 +194,7 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
         enough = max(placed.size, fewest.setdefault(placed.gpus, placed.pipeline))
         if placed.pipeline > enough:
             why = f"pipeline {placed.pipeline}, where {enough} will do"
-            return Candidate(split, placed, None, _STAGES.lost, why)
+            return Candidate(split, placed, None, STAGES.lost, why)
         memory = measure(placed)
         return Candidate(split, placed, memory, *_verdict(memory, serving))
 
@@ -243,9 +212,13 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
         looked += here
         if any(not one.lost for one in here):
             break
-    held = [one for one in looked if not one.lost] or [one for one in looked if one.lost == _TIGHT]
-    chosen, considered = _decided(_ORDERS[serving.prefer], held, looked)
-    return Search(declared, serving.prefer, chosen, considered)
+    held = [one for one in looked if not one.lost] or [one for one in looked if one.lost == TIGHT]
+    chosen, considered = decided(ORDERS[serving.prefer], held, looked)
+    own = None if declared is None else look(declared)
+    if own is not None and chosen is not None and not own.lost:
+        own = beaten(own, chosen, ORDERS[serving.prefer])
+    left_out = tuple(one for one in LEFT_OUT if experts or not one.experts)
+    return Search(declared, serving.prefer, chosen, considered, own, left_out)
 
 
 def _unsearchable(serving: Serving, model: ModelProfile) -> str:
@@ -296,9 +269,6 @@ def _apart(split: Shape, serving: Serving, hardware: HardwareShape) -> str:
     return f"{split.expert_ranks} ranks share experts over {split.size} nodes, and {hardware.name} declares no `rdma`"
 
 
-_TIGHT = "fits tightly"
-
-
 def _verdict(memory: MemoryPlan, serving: Serving) -> tuple[str, str]:
     if memory.verdict == "does not fit":
         return "does not fit", f"short by {memory.short.human()}"
@@ -306,59 +276,8 @@ def _verdict(memory: MemoryPlan, serving: Serving) -> tuple[str, str]:
     if memory.requests < wanted and (memory.verdict == "fits" or serving.concurrency is not None):
         return "holds too little", f"{memory.requests} of {counted(wanted, 'request')}"
     if memory.verdict != "fits":
-        return _TIGHT, f"within the error of {memory.band.human()}"
+        return TIGHT, f"within the error of {memory.band.human()}"
     return "", ""
-
-
-def _decided(
-    order: Sequence[_Criterion], held: Sequence[Candidate], looked: Sequence[Candidate]
-) -> tuple[Candidate | None, tuple[Candidate, ...]]:
-    """The best of those that hold the load; and all, with what each lacks beside it."""
-
-    def rank(one: Candidate) -> tuple[Fraction | int, ...]:
-        return tuple(each.measure(one.shape, one.memory) for each in order if one.memory)
-
-    if not held:
-        return None, tuple(sorted(looked, key=_distance))
-    kept = {id(one) for one in held}
-    best, *others = sorted(held, key=rank)
-    beaten = [_beaten(one, best, order) for one in others]
-    rest = sorted((one for one in looked if id(one) not in kept), key=_distance)
-    chosen = best._replace(lost="", why="")
-    return chosen, (chosen, *beaten, *rest)
-
-
-def _beaten(one: Candidate, best: Candidate, order: Iterable[_Criterion]) -> Candidate:
-    """The first respect in which it is behind."""
-    if one.memory is None or best.memory is None:
-        return one
-    pair = (one.shape, one.memory), (best.shape, best.memory)
-    for each in order:
-        mine, other = (each.measure(*side) for side in pair)
-        if mine != other:
-            said, instead = (each.said(*side) for side in pair)
-            return one._replace(
-                lost=each.lost, why=f"{each.words.format(said)} instead of {instead}"
-            )
-    return one
-
-
-_NEAR = (
-    _TIGHT,
-    "holds too little",
-    "does not fit",
-    _STAGES.lost,
-    "leaves the fabric",
-    "is refused",
-)
-
-
-def _distance(one: Candidate) -> tuple[int, tuple[int, int], Fraction, int, bool, str]:
-    """How far a shape is from holding the load, the nearest first."""
-    lacks, requests = (one.memory.short, one.memory.requests) if one.memory else (0, 0)
-    stages = (-one.shape.gpus, one.shape.pipeline) if one.lost == _STAGES.lost else (0, 0)
-    near, split = _NEAR.index(one.lost), one.parallelism
-    return (near, stages, -Fraction(requests), int(lacks), split.expert_parallel, split.written)
 
 
 def _nothing_holds(
@@ -367,18 +286,30 @@ def _nothing_holds(
     largest = max(one.shape.size for one in found.considered)
     near = found.considered[0]
     wanted = counted(serving.concurrency or 1, "request")
+    lost = Counter(one.lost for one in found.considered)
+    refused = next((one for one in found.considered if one.lost == "is refused"), None)
     fixes = []
     if near.memory is not None and near.memory.longest:
         if near.lost == "holds too little" and near.memory.requests >= 1:
             fixes.append(f"ask for a `concurrency` of {int(near.memory.requests)}")
         else:
             fixes.append(f"ask for a context of at most {near.memory.longest}")
+    fixes.append("use hardware with more memory, or smaller weights")
+    what = (
+        f"none of {counted(len(found.considered), 'shape')} of up to {counted(largest, 'node')} of "
+        f"{hardware.name} holds {wanted} of {serving.context} tokens; nearest comes "
+        f"{near.parallelism.written}, which {near.lost}: {near.why}"
+    )
+    if refused is not None and refused is not near:
+        what += f"; {lost[refused.lost]} are refused, such as {refused.parallelism.written}: {refused.why}"
     return Finding(
         code=NO_SHAPE,
         at=where,
-        what=f"none of {counted(len(found.considered), 'shape')} of up to {counted(largest, 'node')} of "
-        f"{hardware.name} holds {wanted} of {serving.context} tokens; nearest comes "
-        f"{near.parallelism.written}, which {near.lost}: {near.why}",
-        fix=", or ".join([*fixes, "use hardware with more memory, or smaller weights"]),
-        seen={"shapes": str(len(found.considered)), "nodes": str(largest)},
+        what=what,
+        fix=f"{', or '.join(fixes)}; `gangform plan {serving.name} -o wide` says it of every shape",
+        seen={
+            "shapes": str(len(found.considered)),
+            "nodes": str(largest),
+            **{f"shapes: {reason}": str(count) for reason, count in lost.items()},
+        },
     )

@@ -18,12 +18,13 @@ from gangform.plan.cluster import ClusterPlan
 from gangform.plan.loss import table
 from gangform.plan.placement import PoolPlan
 from gangform.plan.serving import ServingPlan
-from gangform.report import losses, timeline
+from gangform.report import losses, shapes, timeline
 from gangform.report.anchors import Anchors
 from gangform.report.drawing import Numbers, patterns, swatch
 from gangform.report.memory import Bar, bars
 from gangform.report.objects import File, files
 from gangform.report.pool_map import Map, pool_map
+from gangform.report.tables import Cell, Grid
 
 Facts = Sequence[tuple[str, ...]]
 """Lines of a label and a text; a line without a label goes on with the one before."""
@@ -78,31 +79,6 @@ class Subject(NamedTuple):
 # ── what the template reads ──────────────────────────────────────────────────────────────────────
 
 
-class Cell(NamedTuple):
-    """One cell of a table."""
-
-    column: str
-    text: str
-    anchor: str = ""
-    """Where a link in it leads."""
-    kind: str = ""
-    """Its class: a verdict, a severity."""
-    mark: str = ""
-    """A sign before the text."""
-
-
-class Grid(NamedTuple):
-    """A table."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    empty: str = "none"
-    anchor: str = ""
-    kind: str = ""
-    """A class."""
-
-
 class ServingView(NamedTuple):
     """A serving, drawn."""
 
@@ -112,6 +88,8 @@ class ServingView(NamedTuple):
     verdict: Cell
     bars: tuple[Bar, ...]
     rollout: timeline.Drawn
+    shapes: shapes.View | None
+    """`None` where nobody asked for a search."""
 
 
 class PoolView(NamedTuple):
@@ -298,6 +276,7 @@ class _Maker:
             verdict=_verdict(plan, "memory"),
             bars=bars(plan.lead.memory, self.numbers),
             rollout=timeline.drawn(plan, cluster, self.numbers),
+            shapes=shapes.view(plan, plan.search) if plan.search else None,
         )
 
     def _pool_view(self, plan: ClusterPlan, pool: PoolPlan) -> PoolView:
