@@ -38,8 +38,8 @@ from tests.cluster.servings import (
 from gangform.findings import InputError
 from gangform.inputs.serving import Serving
 from gangform.plan.cluster import SURGES_COMPETE, ClusterPlan
-from gangform.plan.placement import CANNOT_SURGE
 from gangform.plan.serving import ServingPlan
+from gangform.plan.shortage import CANNOT_SURGE
 
 GROUPS, SIZE = 2, 2
 LARGE = 4

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -71,21 +72,37 @@ def test_a_group_that_may_lie_anywhere_lies_over_blocks_only_where_it_must() -> 
     assert found[0].domain == ()
 
 
-def test_pods_of_one_workload_share_a_node_also_with_its_spare_group() -> None:
+def test_pods_share_a_node_also_with_those_of_others() -> None:
     layout, found = laid(
         (2, 0, 0),
-        load(range(3), size=1, per_node=4),
-        load(range(3, 4), size=1, per_node=4, kind="spare"),
-        load(range(1), workload="other", size=1, per_node=4),
+        load(range(2), size=1, per_node=4),
+        load(range(2, 3), size=1, per_node=4, kind="spare"),
+        load(range(1), workload="half", size=1, per_node=2),
+        load(range(2), workload="other", size=1, per_node=8),
     )
-    assert [(one.kind, one.nodes[0].number) for one in found] == [
-        ("wanted", 0),
-        ("wanted", 0),
-        ("wanted", 0),
-        ("spare", 0),
-        ("wanted", 1),
+    assert [(one.workload, one.kind, one.nodes[0].number) for one in found] == [
+        ("w", "wanted", 0),
+        ("w", "wanted", 0),
+        ("w", "spare", 0),
+        ("half", "wanted", 1),
+        ("other", "wanted", 0),
+        ("other", "wanted", 0),
     ]
-    assert layout.domains()[0].free == 0
+    assert layout.room(load(range(9), size=1, per_node=2)) == 1
+    assert (layout.domains()[0].filled, layout.domains()[0].free) == (2, 0)
+
+
+def test_every_resource_of_a_node_counts() -> None:
+    """Two halves of the GPUs, and three fifths of the memory each."""
+    wide = (Fraction(1, 2), Fraction(3, 5))
+    slim = (Fraction(1, 2), Fraction(2, 5))
+    _, found = laid((3, 0, 0), load(range(2), size=1, portions=wide))
+    assert [one.nodes[0].number for one in found] == [0, 1]
+    pair = (
+        load(range(1), size=1, portions=wide),
+        load(range(1), workload="x", size=1, portions=slim),
+    )
+    assert [one.nodes[0].number for one in laid((3, 0, 0), *pair)[1]] == [0, 0]
 
 
 def test_a_group_bound_to_its_host_never_straddles_two() -> None:
@@ -120,6 +137,7 @@ loads = st.builds(
     size=st.integers(1, 5),
     depth=st.integers(0, 2),
     exclusive=st.booleans(),
+    per_node=st.integers(1, 4),
 )
 
 
@@ -127,29 +145,21 @@ loads = st.builds(
 @given(
     sizes=st.tuples(*[st.integers(0, 9)] * 3),
     asked=st.lists(loads, max_size=5, unique_by=lambda one: one.workload),
-    per_node=st.integers(1, 4),
 )
-def test_no_place_is_given_twice_and_no_group_is_torn(
-    sizes: tuple[int, ...], asked: list[Load], per_node: int
+def test_no_node_is_overfull_and_no_group_is_torn(
+    sizes: tuple[int, ...], asked: list[Load]
 ) -> None:
-    asked = [one._replace(per_node=per_node) for one in asked]
     layout, found = laid(sizes, *asked)
     by_name = {one.workload: one for one in asked}
     capacity: dict[tuple[str, ...], int] = dict(zip(RACKS, sizes, strict=True))
-    owners: dict[Node, set[str]] = {}
+    owners: dict[Node, Fraction] = {}
     for run in layout.runs:
-        places = [(p.at, place) for p in run.parts for place in range(p.first, p.first + p.pods)]
-        assert len(places) == len(run.groups) * run.size
-        for at, place in places:
-            owners.setdefault(Node(at, place // per_node), set()).add(run.workload)
-    every = [
-        (run.workload, part.at, place)
-        for run in layout.runs
-        for part in run.parts
-        for place in range(part.first, part.first + part.pods)
-    ]
-    assert len(every) == len(set(every))
-    assert all(len(names) == 1 for names in owners.values())
+        assert sum(part.pods for part in run.parts) == len(run.groups) * run.size
+        for part in run.parts:
+            for place in range(part.first, part.first + part.pods):
+                node = Node(part.at, place // part.per_node)
+                owners[node] = owners.get(node, Fraction(0)) + Fraction(1, run.per_node)
+    assert all(part <= 1 for part in owners.values())
     assert all(0 <= node.number < capacity[node.at] for node in owners)
     for one in found:
         assert len(one.domain) >= by_name[one.workload].depth

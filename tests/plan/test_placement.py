@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gangform.findings import Finding
 from gangform.inputs.cluster import Cluster, Domain
 from gangform.inputs.serving import Parallelism, Pods, Resources, Rollout, TopologyRequest
-from gangform.plan import placement
+from gangform.plan import arrangement, laying
 from gangform.plan.cluster import ClusterPlan, plan_cluster
 from gangform.plan.serving import ServingPlan
 from gangform.units import Bytes, Millicores
@@ -56,7 +56,7 @@ def only(plan: ClusterPlan, *ids: str) -> list[Finding]:
     ("pods", "per_node", "nodes"), [(4, 1, 4), (4, 2, 2), (5, 2, 3), (0, 2, 0)]
 )
 def test_pods_fill_nodes_to_the_last(pods: int, per_node: int, nodes: int) -> None:
-    assert placement.needed(pods, per_node) == nodes
+    assert laying.needed(pods, per_node) == nodes
 
 
 def test_a_pool_counts_wanted_groups_and_then_surge_and_spare(fill: Fill) -> None:
@@ -121,6 +121,66 @@ def test_groups_with_a_required_level_are_packed_whole(fill: Fill, codes: Codes)
         "4 groups of 2 pods, and the domains of example.com/rack in pool gpu hold 3 whole ones; 3 nodes = 24 GPUs are "
         "free, and in no domain the 2 of one group: b0/r0 1, b0/r1 1, b1/r2 1"
     )
+
+
+def test_pods_of_two_servings_share_a_node(fill: Fill, codes: Codes) -> None:
+    """Two times four GPUs are one node of eight, and three times are two."""
+    half = {"groups": 1, "parallelism": Parallelism(tensor=4)}
+    plan = fill(half, half, nodes=1)
+    assert codes(plan.findings) == []
+    assert (plan.pools[0].needed, plan.pools[0].domains[0].free) == (1, 0)
+    assert codes(fill(half, half, half, nodes=1).findings) == ["pool-too-small"]
+
+
+UNLIKE = (
+    {**RACKED, "groups": 1, "parallelism": Parallelism(tensor=8, pipeline=4)},
+    {**RACKED, "groups": 3, "parallelism": Parallelism(tensor=8, pipeline=3)},
+)
+
+
+def test_groups_that_fit_in_one_way_only_are_laid_so_and_it_is_said(fill: Fill) -> None:
+    """Four goes into six, the tightest, and leaves two beside seven: one group of three would be left over."""
+    plan = fill(*UNLIKE, racks=(7, 6))
+    (found,) = plan.findings
+    assert (found.code.id, found.breaks) == ("groups-fit-one-way", False)
+    assert [(one.placed, one.wanted) for one in plan.pools[0].packings] == [(1, 1), (3, 3)]
+    assert [(one.filled, one.free) for one in plan.pools[0].domains] == [(7, 0), (6, 0)]
+    assert fill(*UNLIKE, racks=(8, 7)).findings == ()
+    assert [one.code.id for one in fill(*UNLIKE, racks=(6, 6)).findings if one.breaks]
+
+
+def test_where_not_every_way_was_looked_at_nothing_is_called_impossible(
+    fill: Fill, codes: Codes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrangement, "MOST_STATES", 0)
+    plan = fill(*UNLIKE, racks=(7, 6))
+    assert codes(plan.findings) == ["no-way-to-lay-found"]
+    assert not plan.findings[0].breaks
+    assert plan.findings[0].what.endswith("not every way to lay them was looked at")
+
+
+def test_a_surge_group_that_another_one_takes_the_place_of_is_no_dead_end(
+    fill: Fill, codes: Codes
+) -> None:
+    """One rack is free, and each of the two may have it while the other does not roll."""
+    surge = {
+        **RACKED,
+        "groups": 1,
+        "backend": "volcano",
+        "rollout": Rollout(max_surge=1, max_unavailable=0),
+    }
+    surge["topology"] = TopologyRequest(level=RACK)
+    plan = fill(surge, surge, racks=(2, 2, 2))
+    assert {room.groups for room in plan.pools[0].rooms.values()} == {1}
+    assert "surge-cannot-be-placed" not in codes(plan.findings)
+    assert "no-domain-for-spare" in codes(plan.findings)
+    assert "surge-cannot-be-placed" in codes(fill(surge, surge, racks=(2, 2, 1)).findings)
+
+
+def test_domains_alone_say_how_many_nodes_there_are(fill: Fill, codes: Codes) -> None:
+    assert codes(fill({"groups": 3}, racks=(2, 4), nodes=None).findings) == []
+    (found,) = fill({"groups": 4}, racks=(2, 4), nodes=None).findings
+    assert (found.code.id, found.at.path[-1]) == ("pool-too-small", "domains")
 
 
 def test_a_full_pool_is_not_called_fragmented(fill: Fill) -> None:
@@ -303,7 +363,7 @@ def test_a_domain_is_said_to_the_last_level(
 def test_a_node_takes_as_many_pods_as_all_its_resources_allow(make_plan: MakePlan) -> None:
     def fit(**own: Any) -> int:
         plan = make_plan(parallelism=Parallelism(tensor=2), pods=Pods(resources=Resources(**own)))
-        return placement.per_node(plan.demands[0])
+        return laying.per_node(plan.demands[0])
 
     assert fit() == 4
     assert fit(cpu=Millicores(40_000)) == 2

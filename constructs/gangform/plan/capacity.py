@@ -11,6 +11,7 @@ from gangform.admission.admission import Demand
 from gangform.apis.core import HOSTNAME
 from gangform.inputs.cluster import Pool
 from gangform.plan.figures import formula
+from gangform.plan.laying import inventory
 from gangform.plan.layout import At, Placement
 
 
@@ -116,9 +117,7 @@ def derive(
     chosen = min(1, len(losses) - 1)
     if spread:
         chosen = max((i for i, loss in enumerate(losses) if loss.level in spread), default=chosen)
-    nodes = pool.nodes
-    if nodes is None and pool.domains is not None:
-        nodes = sum(domain.nodes for domain in pool.domains)
+    nodes = inventory(pool)
     return Capacity(
         pool=name,
         has=None if nodes is None else nodes * demands[0].hardware.gpu.count,

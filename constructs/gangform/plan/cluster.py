@@ -13,7 +13,8 @@ from gangform.admission.mixture import Use, mixture_faults
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare, ordered
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults, defaults
-from gangform.plan import capacity, placement, releases
+from gangform.plan import capacity, placement, releases, shortage
+from gangform.plan.laying import inventory
 from gangform.plan.serving import ServingPlan
 from gangform.units import Resources
 
@@ -102,7 +103,7 @@ def plan_cluster(
         [Use(plan.serving.pool, plan.serving.admission.backend, plan.at) for plan in servings],
         cluster,
     )
-    found += placement.check(pools, demands, cluster)
+    found += shortage.check(pools, demands, cluster)
     found += releases.newer(cluster)
     found += _alike(cluster, demands)
     found += _clashes(servings)
@@ -123,7 +124,12 @@ def _capacity(
     cluster: Cluster, servings: Sequence[ServingPlan], pool: placement.PoolPlan
 ) -> capacity.Capacity:
     asked = [
-        (demand, demand.groups if plan.serving.autoscaling is None else plan.serving.lowest_groups)
+        (
+            demand,
+            demand.groups
+            if plan.serving.autoscaling is None
+            else min(demand.groups, plan.serving.lowest_groups),
+        )
         for plan in servings
         for demand in plan.demands
         if demand.pool == pool.pool
@@ -207,10 +213,10 @@ def _surges(cluster: Cluster, servings: Sequence[ServingPlan]) -> Iterator[Findi
             continue
         need = sum(plan.lead.rollout.max_surge * plan.lead.shape.gpus for plan in surging)
         spare = sum(plan.lead.rollout.spare * plan.lead.shape.gpus for plan in here)
-        if pool.nodes is not None:
+        if (nodes := inventory(pool)) is not None:
             used = sum(plan.serving.highest_groups * plan.lead.shape.gpus for plan in here)
             # What an inventory leaves free decides, and not what somebody hoped to keep free.
-            spare = max(0, pool.nodes * here[0].lead.hardware.gpu.count - used)
+            spare = max(0, nodes * here[0].lead.hardware.gpu.count - used)
         if need <= spare:
             continue
         names = ", ".join(plan.name for plan in surging)

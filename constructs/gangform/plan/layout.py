@@ -1,13 +1,14 @@
 """Which groups lie on which nodes: the map that packing, drains and the picture of a pool share.
 
 An inventory counts nodes and does not name them, so a node here is the n-th of its domain. Groups go where they fit
-most tightly: whole into the finest domain that holds them, never beyond the level they require. Controllers may choose
-otherwise; this is what the plan assumes. One node takes pods of one workload only.
+most tightly: whole into the finest domain that holds them, never beyond the level they require, and onto nodes that
+others left room on before fresh ones. Controllers may choose otherwise; this is what the plan assumes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Literal, NamedTuple
 
 Kind = Literal["wanted", "surge", "spare"]
@@ -15,6 +16,9 @@ Kind = Literal["wanted", "surge", "spare"]
 
 At = tuple[str, ...]
 """A domain: label values, coarse to fine, the host left out; `()` is the whole pool."""
+
+Portions = tuple[Fraction, ...]
+"""Parts of a node, one a resource."""
 
 
 class Node(NamedTuple):
@@ -44,8 +48,15 @@ class Part(NamedTuple):
 
     at: At
     first: int
-    """The first place, counted over the nodes of the domain: each has as many as pods of this kind fit one node."""
+    """The first place, counted over the nodes of the domain, `per_node` on each."""
     pods: int
+    per_node: int
+    """Pods of this kind that fit on what these nodes have left."""
+
+    def nodes(self, start: int = 0, end: int | None = None) -> range:
+        """The numbers of the nodes of the pods from `start` to before `end`, counted within this part."""
+        last = self.first + (self.pods if end is None else end) - 1
+        return range((self.first + start) // self.per_node, last // self.per_node + 1)
 
 
 class Run(NamedTuple):
@@ -58,6 +69,7 @@ class Run(NamedTuple):
     size: int
     """Pods a group."""
     per_node: int
+    """Pods of this kind that fit one empty node."""
     parts: tuple[Part, ...]
 
     def placements(self) -> Iterator[Placement]:
@@ -72,11 +84,9 @@ class Run(NamedTuple):
         found: dict[Node, None] = {}
         before = 0
         for part in self.parts:
-            first = part.first + max(0, start - before)
-            last = part.first + min(part.pods, end - before)
+            first, last = max(0, start - before), min(part.pods, end - before)
             if first < last:
-                numbers = range(first // self.per_node, (last - 1) // self.per_node + 1)
-                found.update((Node(part.at, number), None) for number in numbers)
+                found.update((Node(part.at, number), None) for number in part.nodes(first, last))
             before += part.pods
         return tuple(found)
 
@@ -84,8 +94,7 @@ class Run(NamedTuple):
     def filled(self) -> Iterator[tuple[At, range]]:
         """The nodes that hold at least one pod, by domain."""
         for part in self.parts:
-            last = (part.first + part.pods - 1) // self.per_node
-            yield part.at, range(part.first // self.per_node, last + 1)
+            yield part.at, part.nodes()
 
 
 class Domain(NamedTuple):
@@ -121,6 +130,43 @@ class Load(NamedTuple):
     """One node has to hold it."""
     exclusive: bool
     """A group takes its whole domain."""
+    portions: Portions = ()
+    """What a pod takes of a node; empty: one of `per_node` alike parts."""
+    within: At = ()
+    """The domain to lie in, where somebody chose it."""
+
+    @property
+    def taken(self) -> Portions:
+        """What a pod takes of a node."""
+        return self.portions or (Fraction(1, self.per_node),)
+
+    def places(self, left: Portions) -> int:
+        """Pods that find room in what a node has left; whole groups of them where one node has to hold a group."""
+        pods = places(self.taken, left)
+        return pods // self.size * self.size if self.host else pods
+
+    @property
+    def fresh(self) -> int:
+        """Pods that find room on an empty node."""
+        return self.per_node // self.size * self.size if self.host else self.per_node
+
+
+class _Rest(NamedTuple):
+    """Neighbouring nodes that have as much left."""
+
+    first: int
+    nodes: int
+    left: Portions
+
+
+def places(taken: Portions, left: Portions) -> int:
+    """Pods that find room in what a node has left."""
+    return min((have // want for have, want in zip(left, taken, strict=True) if want), default=0)
+
+
+def less(left: Portions, taken: Portions, pods: int) -> Portions:
+    """What a node has left when so many pods more lie on it."""
+    return tuple(have - pods * want for have, want in zip(left, taken, strict=True))
 
 
 class Layout:
@@ -135,24 +181,20 @@ class Layout:
             self._nodes[at] = self._nodes.get(at, 0) + nodes
         self._used = dict.fromkeys(self._nodes, 0)
         self._closed = dict.fromkeys(self._nodes, 0)
-        self._open: dict[tuple[str, str, At], tuple[int, int]] = {}
-        """Places that a workload's last node in a domain still has: the first, and how many."""
+        self._rests: dict[At, list[_Rest]] = {}
+        """What nodes that something lies on have left."""
 
     def copy(self) -> Layout:
         """The same nodes with the same on them, to try something."""
         other = Layout((), self.depth)
         other.runs = [*self.runs]
         other._nodes, other._used = dict(self._nodes), dict(self._used)
-        other._closed, other._open = dict(self._closed), dict(self._open)
+        other._closed = dict(self._closed)
+        other._rests = {at: [*rests] for at, rests in self._rests.items()}
         return other
 
     def lay(self, load: Load) -> int:
         """Lay as many of the groups as find a whole place: how many did."""
-        if load.host:
-            whole = load.per_node // load.size * load.size
-            if not whole:
-                return 0
-            load = load._replace(per_node=whole)
         laid = 0
         while laid < len(load.groups) and (some := self._some(load, load.groups[laid:])):
             laid += some
@@ -161,6 +203,11 @@ class Layout:
     def room(self, load: Load) -> int:
         """Pods of a workload that still find a node, wherever it is."""
         return sum(self._room(load, at) for at in self._nodes)
+
+    def most(self, load: Load) -> int:
+        """Groups of a workload that would find a whole place if nothing else was laid, as many as there are."""
+        whole = [pods // load.size for pods in self._rooms(load, load.depth, ()).values()]
+        return sum(min(1, groups) if load.exclusive else groups for groups in whole)
 
     def domains(self) -> tuple[Domain, ...]:
         """Every domain of the finest level with what lies in it, sorted."""
@@ -181,7 +228,7 @@ class Layout:
 
     def _some(self, load: Load, groups: range) -> int:
         """Lay groups into the tightest domain of the level, within it into the finest that still holds one."""
-        within = self._tightest(load, load.depth, ())
+        within = self._tightest(load, load.depth, load.within)
         if within is None:
             return 0
         whole = within
@@ -220,38 +267,59 @@ class Layout:
     def _close(self, load: Load, domain: At) -> None:
         for at, nodes in self._nodes.items():
             if at[: len(domain)] == domain:
-                self._open.pop((load.serving, load.workload, at), None)
+                self._rests.pop(at, None)
                 self._closed[at] += nodes - self._used[at]
                 self._used[at] = nodes
 
     def _tightest(self, load: Load, depth: int, within: At) -> At | None:
         """The domain of so many levels with the least room that holds a group."""
+        rooms = self._rooms(load, depth, within)
+        fitting = [(room, at) for at, room in rooms.items() if room >= load.size]
+        return min(fitting)[1] if fitting else None
+
+    def _rooms(self, load: Load, depth: int, within: At) -> dict[At, int]:
+        """Pods that each domain of so many levels still takes."""
         rooms: dict[At, int] = {}
         for at in self._nodes:
             if len(at) >= depth and at[: len(within)] == within:
                 rooms[at[:depth]] = rooms.get(at[:depth], 0) + self._room(load, at)
-        fitting = [(room, at) for at, room in rooms.items() if room >= load.size]
-        return min(fitting)[1] if fitting else None
+        return rooms
 
     def _room(self, load: Load, at: At) -> int:
         """Pods of the workload that a domain of the finest level still takes."""
-        _, places = self._open.get((load.serving, load.workload, at), (0, 0))
-        return places + (self._nodes[at] - self._used[at]) * load.per_node
+        rests = sum(rest.nodes * load.places(rest.left) for rest in self._rests.get(at, ()))
+        return rests + (self._nodes[at] - self._used[at]) * load.fresh
 
     def _take(self, load: Load, at: At, pods: int) -> Iterator[Part]:
-        first, places = self._open.pop((load.serving, load.workload, at), (0, 0))
-        here = min(pods, places)
-        if here:
-            yield Part(at, first, here)
-            first, places = first + here, places - here
-        if rest := pods - here:
-            first = self._used[at] * load.per_node
-            yield Part(at, first, rest)
-            nodes = -(-rest // load.per_node)
-            self._used[at] += nodes
-            first, places = first + rest, nodes * load.per_node - rest
-        if places:
-            self._open[load.serving, load.workload, at] = (first, places)
+        """Nodes that have the least room left first, then fresh ones."""
+        rests = self._rests.pop(at, [])
+        order = sorted(
+            (rest for rest in rests if load.places(rest.left)),
+            key=lambda r: (load.places(r.left), r.first),
+        )
+        after = [rest for rest in rests if not load.places(rest.left)]
+        if fresh := self._nodes[at] - self._used[at]:
+            order.append(_Rest(self._used[at], fresh, (Fraction(1),) * len(load.taken)))
+        for rest in order:
+            new = rest.first == self._used[at]
+            each = load.fresh if new else load.places(rest.left)
+            here = min(pods, rest.nodes * each)
+            if here:
+                yield Part(at, rest.first * each, here, each)
+                pods -= here
+            full, some = divmod(here, each)
+            filled = full + (some > 0)
+            for first, nodes, held in ((0, full, each), (full, filled - full, some)):
+                left = less(rest.left, load.taken, held)
+                # What has nothing left of a resource takes no pod of anybody: each asks for some of each.
+                if nodes and all(have > 0 for have in left):
+                    after.append(_Rest(rest.first + first, nodes, left))
+            if new:
+                self._used[at] += filled
+            elif filled < rest.nodes:
+                after.append(_Rest(rest.first + filled, rest.nodes - filled, rest.left))
+        if after:
+            self._rests[at] = sorted(after)
 
 
 def _common(paths: Sequence[At]) -> At:

@@ -8,13 +8,16 @@ long as the group is healthy (`lab E3`). Nothing asks a budget where a node is l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from gangform.admission.admission import Demand
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.figures import formula
-from gangform.plan.layout import At, Node
-from gangform.plan.placement import PoolPlan, per_node
+from gangform.plan.laying import portions
+from gangform.plan.layout import At, Node, Portions, less
+from gangform.plan.layout import places as places_for
+from gangform.plan.placement import PoolPlan
 from gangform.plan.serving import ServingPlan
 from gangform.units import Seconds
 
@@ -231,30 +234,36 @@ class _Room:
                 name = node_name(pool.pool, Node(domain.at, number))
                 if name not in gone:
                     self._at[name] = domain.at
-        # A node takes pods of one workload: its name, and how many.
-        self._used: dict[str, tuple[str, int]] = {}
-        fitting: dict[str, int] = {}
+        # What a node that something lies on has left.
+        self._left: dict[str, Portions] = {}
+        self._taken = {
+            name: portions(demand) for name, demand in demands.items() if demand.pool == pool.pool
+        }
         for one in stay:
-            left = demands[one.workload].size
-            if one.workload not in fitting:
-                fitting[one.workload] = per_node(demands[one.workload])
-            most = fitting[one.workload]
+            pods = demands[one.workload].size
             for node in one.nodes:
-                before = self._used.get(node, ("", 0))[1]
-                pods = min(left, most - before) if len(one.nodes) > 1 else left
-                self._used[node] = (one.workload, before + pods)
-                left -= pods
+                here = min(pods, self._places(one.workload, node)) if len(one.nodes) > 1 else pods
+                self._take(one.workload, node, here)
+                pods -= here
+
+    def _places(self, workload: str, node: str) -> int:
+        """Pods of a workload that a node still takes."""
+        taken = self._taken[workload]
+        return places_for(taken, self._left.get(node, (Fraction(1),) * len(taken)))
+
+    def _take(self, workload: str, node: str, pods: int) -> None:
+        taken = self._taken[workload]
+        before = self._left.get(node, (Fraction(1),) * len(taken))
+        self._left[node] = less(before, taken, pods)
 
     def take(self, demand: Demand, levels: Sequence[str]) -> bool:
         """Lay one group; whether it found a whole place."""
         depth = _depth(demand, levels)
         domains: dict[At, dict[str, int]] = {}
         for node, at in self._at.items():
-            workload, pods = self._used.get(node, (demand.workload, 0))
-            free = per_node(demand) - pods if workload == demand.workload else 0
-            domains.setdefault(at[:depth], {})[node] = max(0, free)
+            domains.setdefault(at[:depth], {})[node] = max(0, self._places(demand.workload, node))
         if demand.exclusive and depth:
-            held = {self._at[node][:depth] for node in self._used if node in self._at}
+            held = {self._at[node][:depth] for node in self._left if node in self._at}
             domains = {at: nodes for at, nodes in domains.items() if at not in held}
         fitting = [
             (sum(nodes.values()), at)
@@ -264,10 +273,10 @@ class _Room:
         if not fitting:
             return False
         left = demand.size
-        for node, free in domains[min(fitting)[1]].items():
-            pods = min(left, free)
-            if pods:
-                self._used[node] = (demand.workload, self._used.get(node, ("", 0))[1] + pods)
+        # Nodes with the least room first.
+        for node, free in sorted(domains[min(fitting)[1]].items(), key=lambda pair: pair[1]):
+            if pods := min(left, free):
+                self._take(demand.workload, node, pods)
             left -= pods
         return True
 

@@ -1,60 +1,20 @@
 """Whether groups have somewhere whole to land: free GPUs are not free domains.
 
-Groups with a required level are packed into the domains of that level, the largest first; what finds no whole place
-is said beforehand, since a controller would leave it pending without a word.
+Groups with a required level are packed into the domains of that level, the largest first; where one of them finds no
+whole place so, every other way to lay them is looked at too. A controller lays groups as they come, and may leave one
+pending where another order would not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gangform.admission.admission import Demand
-from gangform.apis.core import HOSTNAME
-from gangform.findings import Finding, InputPath, Severity, counted, declare
 from gangform.inputs.cluster import Cluster, Pool
 from gangform.plan.figures import formula
-from gangform.plan.layout import At, Domain, Kind, Layout, Load, Placement, Run
+from gangform.plan.laying import Room, above, inventory, lay, order, per_node, portions
+from gangform.plan.layout import At, Domain, Layout, Load, Placement, Run
 from gangform.plan.spread import keeps_apart
 
-POOL_SMALL = declare(
-    "pool-too-small",
-    "The groups of a pool's servings need more nodes than it has",
-    Severity.BREAKS,
-    "design §4 Topology",
-)
-NO_ROOM_TO_SURGE = declare(
-    "surge-has-no-room",
-    "At the peak of a rollout, or with its spare groups, a pool needs more nodes than it has",
-    Severity.DEGRADES,
-    "design §4 Topology; cases h10",
-)
-CANNOT_SURGE = declare(
-    "surge-cannot-be-placed",
-    "A rollout that may take no group down waits for ever for a surge group that has no place",
-    Severity.BREAKS,
-    "design §4 Rollout; cases h13; lab E2",
-)
-NO_DOMAIN = declare(
-    "no-domain-for-group",
-    "Every group with a required level needs a whole place in one domain of it",
-    Severity.BREAKS,
-    "design §4 Topology; lab E4",
-)
-NO_DOMAIN_FOR_EXTRA = declare(
-    "no-domain-for-spare",
-    "A surge or spare group with a required level needs a whole place of its own",
-    Severity.DEGRADES,
-    "design §4 Topology",
-)
-INCOMPLETE = declare(
-    "domain-path-incomplete",
-    "A domain has one label value for each level above the host",
-    Severity.BREAKS,
-    "design §3 Cluster; volcano §2.2",
-)
-
-LISTED = 6
-"""Domains that a message names."""
-EXTRA: tuple[Kind, ...] = ("surge", "spare")
 MOST_PLACEMENTS = 4096
 """Groups of a pool that are looked at one by one."""
 
@@ -69,22 +29,11 @@ class Packing(NamedTuple):
     wanted: int
     extra: int
     placed: int
-    """Groups that found a whole place, wanted ones first."""
+    """Groups that found a whole place, wanted ones first; all of them without an inventory."""
     spread: str | None
     """The level whose domains `most_in_one` counts: the one to spread over, else the coarsest; `None` without."""
     most_in_one: int
     """Groups that one domain of it takes at worst: what its loss costs. Only an exclusive level keeps groups apart."""
-
-
-class Room(NamedTuple):
-    """What is free for the surge groups of one workload while no other serving rolls."""
-
-    groups: int
-    """Surge groups that find a whole place."""
-    pods: int
-    """Pods that find a node, where no group has to be whole."""
-    nodes: int
-    """Nodes that one group takes."""
 
 
 class PoolPlan(NamedTuple):
@@ -94,9 +43,13 @@ class PoolPlan(NamedTuple):
     nodes: int | None
     """`None`: no inventory, so nothing here is checked."""
     needed: int
-    """Nodes that the wanted groups fill."""
+    """Nodes that the wanted groups fill, wherever they lie."""
     peak: int
     """Nodes with every surge and spare group too."""
+    arranged: bool
+    """Whether the wanted groups only find their places when laid in another way than one by one, the largest first."""
+    certain: bool
+    """Whether wanted groups that found no place find none in any other way either."""
     packings: tuple[Packing, ...]
     domains: tuple[Domain, ...]
     """The map: domains of the finest level with what lies in them; empty without an inventory."""
@@ -118,24 +71,6 @@ class PoolPlan(NamedTuple):
         return () if many else tuple(self.placements)
 
 
-@formula("ceil(pods / pods that fit one node)", source="design §4 Topology")
-def needed(pods: int, per_node: int) -> int:
-    """Nodes that pods of one kind fill."""
-    return -(-pods // per_node)
-
-
-@formula(
-    "the least of offered / requested, over GPUs, CPU, memory, ephemeral storage and the fabric",
-    source="design §4 Topology",
-)
-def per_node(demand: Demand) -> int:
-    """Pods of a demand that one node takes; 1 where not even one fits, which the pods' own check refuses."""
-    offered = demand.hardware.offered
-    asked = demand.leader
-    fits = [amount // asked[name] for name, amount in offered.items() if asked.get(name, 0)]
-    return max(1, min(fits, default=1))
-
-
 def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
     """Every pool that something runs on."""
     plans = []
@@ -143,90 +78,52 @@ def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
         here = [demand for demand in demands if demand.pool == name]
         if not here:
             continue
-        lie, rooms = _laid(pool, here)
+        laid = lay(pool, here)
         plans.append(
             PoolPlan(
                 pool=name,
-                nodes=pool.nodes,
-                needed=sum(needed(d.groups * d.size, per_node(d)) for d in here),
-                peak=sum(needed((d.groups + d.extra) * d.size, per_node(d)) for d in here),
-                packings=tuple(_packing(pool, demand, lie) for demand in here),
-                domains=lie.domains(),
-                runs=tuple(lie.runs),
-                rooms=rooms,
+                nodes=inventory(pool),
+                needed=_anywhere(here, [one.groups for one in here]),
+                peak=_anywhere(here, [one.groups + one.extra for one in here]),
+                arranged=laid.arranged,
+                certain=laid.certain,
+                packings=tuple(_packing(pool, demand, laid.layout) for demand in here),
+                domains=laid.layout.domains(),
+                runs=tuple(laid.layout.runs),
+                rooms=laid.rooms,
             )
         )
     return tuple(plans)
 
 
-def _laid(pool: Pool, demands: Sequence[Demand]) -> tuple[Layout, dict[tuple[str, str], Room]]:
-    """Wanted groups of all demands first, then surge, then spare; of each those bound to a level, the largest first."""
-    known = [(domain.at, domain.nodes) for domain in pool.domains or ()]
-    if pool.nodes is not None and (rest := pool.nodes - sum(nodes for _, nodes in known)) > 0:
-        known.append(((), rest))
-    lie = Layout(known, len(_above(pool)))
-    order = sorted(
-        demands,
-        key=lambda d: (_bound(pool, d) is None, -needed(d.size, per_node(d)), d.workload),
-    )
-    for demand in order:
-        lie.lay(_load(pool, demand, "wanted"))
-    rooms: dict[tuple[str, str], Room] = {}
-    wanted = sum(demand.groups for demand in demands)
-    if known and sum(len(run.groups) for run in lie.runs) == wanted:
-        for demand in demands:
-            if demand.surge and demand.runs_groups:
-                load, alone = _load(pool, demand, "surge"), lie.copy()
-                pods, nodes = alone.room(load), needed(demand.size, load.per_node)
-                rooms[demand.serving, demand.workload] = Room(alone.lay(load), pods, nodes)
-    for kind in EXTRA:
-        for demand in order:
-            lie.lay(_load(pool, demand, kind))
-    return lie, rooms
-
-
-def _load(pool: Pool, demand: Demand, kind: Kind) -> Load:
-    """What has to be laid of a demand."""
-    level, levels = _bound(pool, demand), _above(pool)
-    depth = len(levels) if level == HOSTNAME else 0
-    if level in levels:
-        depth = levels.index(level) + 1
-    rolls = demand.groups + min(demand.surge, demand.extra)
-    groups = {
-        "wanted": range(demand.groups),
-        "surge": range(demand.groups, rolls),
-        "spare": range(rolls, demand.groups + demand.extra),
-    }
-    return Load(
-        serving=demand.serving,
-        workload=demand.workload,
-        kind=kind,
-        groups=groups[kind],
-        size=demand.size,
-        per_node=per_node(demand),
-        depth=depth,
-        host=level == HOSTNAME,
-        exclusive=demand.exclusive and level is not None,
-    )
-
-
-def _above(pool: Pool) -> list[str]:
-    """The levels above the host."""
-    return [level for level in pool.levels if level != HOSTNAME]
-
-
-def _bound(pool: Pool, demand: Demand) -> str | None:
-    """The level whose domains have to hold its groups whole, where an inventory says what they hold."""
-    required = demand.placement is not None and demand.placement.mode == "required"
-    if demand.placement is None or not required or pool.domains is None:
-        return None
-    return demand.placement.level if demand.placement.level in pool.levels else None
+def _anywhere(demands: Sequence[Demand], groups: Sequence[int]) -> int:
+    """Nodes that so many groups fill where no domain holds them together, the largest pods first."""
+    count = sum(n * demand.size for demand, n in zip(demands, groups, strict=True))
+    lie = Layout([((), count)], 0)
+    for demand, number in sorted(
+        zip(demands, groups, strict=True), key=lambda pair: order(pair[0])
+    ):
+        lie.lay(
+            Load(
+                serving=demand.serving,
+                workload=demand.workload,
+                kind="wanted",
+                groups=range(number),
+                size=demand.size,
+                per_node=per_node(demand),
+                depth=0,
+                host=False,
+                exclusive=False,
+                portions=portions(demand),
+            )
+        )
+    return sum(domain.filled for domain in lie.domains())
 
 
 def _packing(pool: Pool, demand: Demand, lie: Layout) -> Packing:
     required = demand.placement is not None and demand.placement.mode == "required"
     placed = demand.groups + demand.extra
-    if _bound(pool, demand) is not None:
+    if inventory(pool) is not None:
         own = (demand.serving, demand.workload)
         placed = sum(len(run.groups) for run in lie.runs if (run.serving, run.workload) == own)
     return Packing(
@@ -264,120 +161,10 @@ def most_in_one(pool: Pool, demand: Demand) -> int:
     parts: dict[At, dict[At, None]] = {}
     for domain in pool.domains:
         sizes[domain.at[:depth]] = sizes.get(domain.at[:depth], 0) + domain.nodes
-        if alone in _above(pool)[depth:]:
+        if alone in above(pool)[depth:]:
             finer = domain.at[: pool.levels.index(alone) + 1]
             parts.setdefault(domain.at[:depth], {})[finer] = None
     fit = max(sizes.values()) * per_node(demand) // demand.size
     if parts:
         fit = min(fit, max(map(len, parts.values())))
     return min(demand.groups, fit)
-
-
-def check(
-    plans: Sequence[PoolPlan], demands: Sequence[Demand], cluster: Cluster
-) -> Iterator[Finding]:
-    """What finds no place, where an inventory says so."""
-    by_workload = {(demand.serving, demand.workload): demand for demand in demands}
-    for plan in plans:
-        yield from _paths(plan.pool, cluster)
-        yield from _nodes(plan, demands, cluster)
-        for packing in plan.packings:
-            if packing.placed < packing.wanted + packing.extra:
-                demand = by_workload[packing.serving, packing.workload]
-                yield _unplaced(plan, packing, demand, cluster.pools[plan.pool])
-
-
-def _paths(name: str, cluster: Cluster) -> Iterator[Finding]:
-    """Domains whose place is not said to the end: what lies in them cannot be told apart."""
-    pool = cluster.pools[name]
-    wanted = [level for level in pool.levels if level != HOSTNAME]
-    for index, domain in enumerate(pool.domains or ()):
-        if len(domain.at) != len(wanted):
-            yield Finding(
-                code=INCOMPLETE,
-                at=InputPath(("clusters", cluster.name, "pools", name, "domains", index, "at")),
-                what=f"a domain of pool {name} has {len(domain.at)} values for {len(wanted)} levels",
-                fix=f"write one value each for {', '.join(wanted)}"
-                if wanted
-                else "declare the pool's `levels`, or leave `domains` out",
-                seen={"values": ", ".join(domain.at), "levels": ", ".join(wanted)},
-            )
-
-
-def _nodes(plan: PoolPlan, demands: Sequence[Demand], cluster: Cluster) -> Iterator[Finding]:
-    here = InputPath(("clusters", cluster.name, "pools", plan.pool, "nodes"))
-    seen = {"needed": str(plan.needed), "peak": str(plan.peak), "nodes": str(plan.nodes)}
-    if plan.nodes is None or plan.peak <= plan.nodes:
-        return
-    if plan.needed > plan.nodes:
-        short = plan.needed - plan.nodes
-        yield Finding(
-            code=POOL_SMALL,
-            at=here,
-            what=f"the groups of pool {plan.pool} fill {plan.needed} nodes, it has {plan.nodes}",
-            fix=f"take away groups worth {counted(short, 'node')}, or leave `nodes` out where "
-            "nodes are added on demand",
-            seen=seen,
-        )
-        return
-    left = plan.nodes - plan.needed
-    stuck = False
-    for demand in demands:
-        alone = needed(demand.size, per_node(demand))
-        if demand.pool == plan.pool and demand.surge_first and alone > left:
-            stuck = True
-            yield Finding(
-                code=CANNOT_SURGE,
-                at=InputPath((*demand.at, "rollout")),
-                what=f"a surge group needs {alone} nodes and pool {plan.pool} keeps {left} of {plan.nodes} free, "
-                "while no group may be taken down",
-                fix="set maxSurge 0 and maxUnavailable 1, or keep a whole group of nodes free",
-                seen=seen,
-            )
-    if not stuck:
-        yield Finding(
-            code=NO_ROOM_TO_SURGE,
-            at=here,
-            what=f"with surge and spare groups pool {plan.pool} fills {plan.peak} nodes, it has {plan.nodes}",
-            fix="roll one serving after another, or declare fewer surge and spare groups",
-            seen=seen,
-        )
-
-
-def free_domains(plan: PoolPlan, depth: int) -> tuple[tuple[At, int], ...]:
-    """Domains of so many levels with the nodes that nothing lies on, the emptiest first."""
-    free: dict[At, int] = {}
-    for domain in plan.domains:
-        if len(domain.at) >= depth:
-            free[domain.at[:depth]] = free.get(domain.at[:depth], 0) + domain.free
-    return tuple(sorted(free.items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _unplaced(plan: PoolPlan, packing: Packing, demand: Demand, pool: Pool) -> Finding:
-    total = packing.wanted + packing.extra
-    code, kind, fix = NO_DOMAIN_FOR_EXTRA, " with surge and spare", ""
-    if packing.placed < packing.wanted:
-        code, kind, total = NO_DOMAIN, "", packing.wanted
-    elif demand.surge_first and packing.placed == packing.wanted:
-        code, fix = CANNOT_SURGE, ", or set maxSurge 0 and maxUnavailable 1"
-    above = _above(pool)
-    depth = above.index(packing.level) + 1 if packing.level in above else len(above)
-    domains = free_domains(plan, depth)
-    nodes = sum(free for _, free in domains)
-    gpus = nodes * demand.hardware.gpu.count
-    rest = "no node of theirs is free"
-    if nodes:
-        most = [f"{'/'.join(at)} {free}" for at, free in domains[:LISTED] if free]
-        more = f" and {len(domains) - LISTED} more" if len(domains) > LISTED else ""
-        rest = (
-            f"{counted(nodes, 'node')} = {gpus} GPUs are free, and in no domain the "
-            f"{needed(demand.size, per_node(demand))} of one group: {', '.join(most)}{more}"
-        )
-    return Finding(
-        code=code,
-        at=InputPath((*demand.at, "topology")),
-        what=f"{total} groups of {demand.size} pods{kind}, and the domains of {packing.level} in pool "
-        f"{plan.pool} hold {packing.placed} whole ones; {rest}",
-        fix=f"use mode preferred, a coarser level, or fewer groups{fix}",
-        seen={"groups": str(total), "placed": str(packing.placed), "freeNodes": str(nodes)},
-    )

@@ -13,7 +13,8 @@ from gangform.findings import counted
 from gangform.inputs.cluster import Cluster
 from gangform.plan import rollout
 from gangform.plan.figures import formula
-from gangform.plan.placement import PoolPlan, Room
+from gangform.plan.laying import Room
+from gangform.plan.placement import PoolPlan
 from gangform.plan.serving import ServingPlan
 from gangform.plan.simulation import World, simulate
 from gangform.plan.spread import keeps_apart

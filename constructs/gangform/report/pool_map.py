@@ -13,7 +13,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from gangform.findings import counted
-from gangform.plan.layout import Domain, Kind, Node, Run
+from gangform.plan.layout import Domain, Kind, Node
 from gangform.plan.loss import node_name
 from gangform.plan.placement import PoolPlan
 from gangform.plan.serving import ServingPlan
@@ -88,24 +88,18 @@ def slots(domain: Domain) -> dict[int, list[Slot]]:
     """What lies on each node of a domain, by the number of the node; free nodes are not among them."""
     found: dict[int, list[Slot]] = {}
     for run in domain.runs:
-        for first, last, start in _places(run, domain):
-            for place in range(first, last):
-                group = run.groups[(start + place - first) // run.size]
-                here = found.setdefault(place // run.per_node, [])
-                if here and here[-1][:4] == (run.serving, run.workload, group, run.kind):
-                    here[-1] = here[-1]._replace(pods=here[-1].pods + 1)
-                else:
-                    here.append(Slot(run.serving, run.workload, group, run.kind, 1))
+        before = 0
+        for part in run.parts:
+            if part.at == domain.at:
+                for pod in range(part.pods):
+                    group = run.groups[(before + pod) // run.size]
+                    here = found.setdefault((part.first + pod) // part.per_node, [])
+                    if here and here[-1][:4] == (run.serving, run.workload, group, run.kind):
+                        here[-1] = here[-1]._replace(pods=here[-1].pods + 1)
+                    else:
+                        here.append(Slot(run.serving, run.workload, group, run.kind, 1))
+            before += part.pods
     return found
-
-
-def _places(run: Run, domain: Domain) -> Iterator[tuple[int, int, int]]:
-    """Places of a run in a domain: the first, the one behind the last, and how many pods come before."""
-    before = 0
-    for part in run.parts:
-        if part.at == domain.at:
-            yield part.first, part.first + part.pods, before
-        before += part.pods
 
 
 def pool_map(pool: PoolPlan, servings: Sequence[ServingPlan], numbers: Numbers) -> Map:
@@ -162,8 +156,9 @@ class _Drawing:
         }
         digits = len(str(max((plan.serving.highest_groups for plan in servings), default=1)))
         shared = any(run.per_node > run.size for run in pool.runs)
-        # A letter and a number, and a dash and another where groups share a node.
-        self._label_width = _LETTER * (2 + digits + shared * (1 + digits))
+        # A letter and a number, and a dash and another where groups share a node; the same for another serving.
+        beside = len({run.serving for run in pool.runs if run.per_node > 1}) > 1
+        self._label_width = _LETTER * (2 + digits + shared * (1 + digits)) * (1 + beside)
         self._per_node = max((plan.lead.hardware.gpu.count for plan in servings), default=0)
 
     def legend(self) -> Iterator[Key]:
@@ -265,11 +260,15 @@ class _Drawing:
         yield words(self._label(here), x=at, y=foot, kind="label")
 
     def _label(self, here: Sequence[Slot]) -> str:
-        """`B3`; `B3–5` where several groups share the node."""
-        if not here:
-            return ""
-        first, last = self._index(here[0]), self._index(here[-1])
-        return f"{self._letters[here[0].serving]}{first}" + (f"–{last}" if last != first else "")
+        """`B3`; `B3–5` where several groups share the node, `B3–5 C0` where several servings do."""
+        groups: dict[str, list[int]] = {}
+        for slot in here:
+            groups.setdefault(slot.serving, []).append(self._index(slot))
+        labels = [
+            f"{self._letters[serving]}{min(own)}" + (f"–{max(own)}" if max(own) > min(own) else "")
+            for serving, own in groups.items()
+        ]
+        return " ".join(labels[:2]) + ("…" if labels[2:] else "")
 
     def _index(self, slot: Slot) -> int:
         """The number of a group among those of its serving; that of the workload where each is one."""
