@@ -21,7 +21,8 @@ from gangform.report import losses as words
 
 if TYPE_CHECKING:
     from gangform.plan.cluster import ClusterPlan
-    from gangform.plan.loss import Held, Loss, Row
+    from gangform.plan.homes import Held
+    from gangform.plan.loss import Loss, Row
 
 _COMMAND = "kubectl get pods -A -o json"
 _LOST = "Counted from the deletion of its pods: a node that never answers again holds them until somebody forces it."

@@ -7,32 +7,19 @@ long as the group is healthy (`lab E3`). Nothing asks a budget where a node is l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from gangform.admission.admission import Demand
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.figures import formula
-from gangform.plan.laying import portions
-from gangform.plan.layout import At, Node, Portions, less
-from gangform.plan.layout import places as places_for
-from gangform.plan.placement import PoolPlan
+from gangform.plan.homes import Held, Homes, node_name
+from gangform.plan.layout import Node
 from gangform.plan.serving import ServingPlan
 from gangform.units import Seconds
 
 Answer = Literal["evicted", "evicted in turn", "refused"]
 """Of the budgets to the eviction of a group's pods: at once, once the group before it is whole again, never."""
-
-
-class Held(NamedTuple):
-    """Where one group lies."""
-
-    serving: str
-    workload: str
-    group: int
-    nodes: tuple[str, ...]
-    """Names of its nodes, the leader's first."""
 
 
 class Evicted(NamedTuple):
@@ -81,11 +68,6 @@ def drained(turns: int, grace: Seconds, cold_start: Seconds) -> Seconds:
 # ── where groups lie ─────────────────────────────────────────────────────────────────────────────
 
 
-def node_name(pool: str, node: Node) -> str:
-    """A node of the map: its pool, its domain, its number in it: `h100/block-1/rack-2/0`."""
-    return "/".join((pool, *node.at, str(node.number)))
-
-
 def assumed(plan: ClusterPlan) -> tuple[Held, ...]:
     """Where the plan's map has the groups that serve."""
     return tuple(
@@ -115,177 +97,92 @@ def places(plan: ClusterPlan) -> dict[str, frozenset[str]]:
 # ── what goes ────────────────────────────────────────────────────────────────────────────────────
 
 
+class Ground:
+    """A cluster with its groups where they lie: what is asked of it again and again is looked up once."""
+
+    def __init__(self, plan: ClusterPlan, held: Sequence[Held], *, on_map: bool) -> None:
+        """Where groups lie, and what answers for them.
+
+        Args:
+            plan: The cluster.
+            held: Where its groups lie: as assumed, or as seen.
+            on_map: Whether nodes are those of the plan's map, so that it is known what else is free.
+        """
+        self._servings = {serving.name: _Serving(serving) for serving in plan.servings}
+        self._of = Counter(one.serving for one in held)
+        self._homes = Homes(plan, held) if on_map else None
+        self._on: dict[str, list[int]] = {}
+        for index, one in enumerate(held):
+            for node in one.nodes:
+                self._on.setdefault(node, []).append(index)
+        self._held = held
+
+    def losses(self, nodes: Iterable[str]) -> tuple[Loss, ...]:
+        """What each serving loses with these nodes, in the order of the servings."""
+        gone = frozenset(nodes)
+        touched: dict[str, list[Held]] = {}
+        for index in sorted({index for node in gone for index in self._on.get(node, ())}):
+            touched.setdefault(self._held[index].serving, []).append(self._held[index])
+        return tuple(
+            self._loss(serving, touched[name], gone)
+            for name, serving in self._servings.items()
+            if name in touched
+        )
+
+    def _loss(self, serving: _Serving, own: Sequence[Held], gone: frozenset[str]) -> Loss:
+        numbers = serving.numbers
+        order = sorted(own, key=lambda one: (numbers[one.workload], one.group))
+        groups = tuple(numbers[one.workload] + one.group for one in order)
+        answers = tuple(serving.answer(group, turn) for turn, group in enumerate(groups))
+        home = None if self._homes is None else self._homes.find(order, gone)
+        serial = any(one.answer == "evicted in turn" for one in answers) or len(answers) == 1
+        taken = [one for one in answers if one.answer != "refused"]
+        at_once = 1 if serial else len(taken)
+        stays = home is not None and home < len(groups)
+        of = self._of[serving.name]
+        return Loss(
+            serving=serving.name,
+            groups=groups,
+            of=of,
+            lost=remaining(of, len(groups)),
+            floor=remaining(of, min(at_once, len(taken))),
+            drain=answers,
+            home=home,
+            back=None if stays else serving.cold_start,
+            drained=None
+            if stays or len(taken) < len(answers)
+            else drained(len(taken) if serial else 1, serving.grace, serving.cold_start),
+        )
+
+
+class _Serving:
+    """What a serving answers with."""
+
+    def __init__(self, plan: ServingPlan) -> None:
+        self.name = plan.name
+        self.grace, self.cold_start = plan.lead.launch.grace, plan.lead.startup.cold_start
+        budgets = plan.disruption.budgets
+        self._whole = next((one.name for one in budgets if one.max_unavailable is not None), None)
+        self._budgets = {one.name for one in budgets}
+        apart = len(plan.workloads) > 1
+        # What to add to a group's index: the workload's own number where each group is a workload.
+        self.numbers = {one.name: index if apart else 0 for index, one in enumerate(plan.workloads)}
+
+    def answer(self, group: int, turn: int) -> Evicted:
+        """What the budgets say to the eviction of a group, after so many others."""
+        if self._whole is not None:
+            return Evicted(group, "evicted in turn" if turn else "evicted", self._whole)
+        own = f"{self.name}-group-{group}"
+        if own in self._budgets:
+            return Evicted(group, "refused", own)
+        return Evicted(group, "evicted", "")
+
+
 def losses(
     plan: ClusterPlan, held: Sequence[Held], nodes: Iterable[str], *, on_map: bool
 ) -> tuple[Loss, ...]:
-    """What each serving loses with these nodes, in the order of the servings.
-
-    Args:
-        plan: The cluster.
-        held: Where its groups lie: as assumed, or as seen.
-        nodes: What goes.
-        on_map: Whether the nodes are those of the plan's map, so that it is known what else is free.
-    """
-    gone = frozenset(nodes)
-    touched = [one for one in held if not gone.isdisjoint(one.nodes)]
-    found = []
-    for serving in plan.servings:
-        own = [one for one in touched if one.serving == serving.name]
-        if own:
-            of = sum(one.serving == serving.name for one in held)
-            found.append(_loss(plan, serving, own, of, held, gone, on_map=on_map))
-    return tuple(found)
-
-
-def _loss(
-    plan: ClusterPlan,
-    serving: ServingPlan,
-    own: Sequence[Held],
-    of: int,
-    held: Sequence[Held],
-    gone: frozenset[str],
-    *,
-    on_map: bool,
-) -> Loss:
-    numbers = _numbers(serving)
-    order = sorted(own, key=lambda one: (numbers[one.workload], one.group))
-    groups = tuple(numbers[one.workload] + one.group for one in order)
-    answers = tuple(_answer(serving, group, turn) for turn, group in enumerate(groups))
-    grace, cold = serving.lead.launch.grace, serving.lead.startup.cold_start
-    home = _homes(plan, order, held, gone) if on_map else None
-    serial = any(one.answer == "evicted in turn" for one in answers) or len(answers) == 1
-    taken = [one for one in answers if one.answer != "refused"]
-    at_once = 1 if serial else len(taken)
-    stays = home is not None and home < len(groups)
-    return Loss(
-        serving=serving.name,
-        groups=groups,
-        of=of,
-        lost=remaining(of, len(groups)),
-        floor=remaining(of, min(at_once, len(taken))),
-        drain=answers,
-        home=home,
-        back=None if stays else cold,
-        drained=None
-        if stays or len(taken) < len(answers)
-        else drained(len(taken) if serial else 1, grace, cold),
-    )
-
-
-def _numbers(serving: ServingPlan) -> dict[str, int]:
-    """What to add to a group's index: the workload's own number where each group is a workload."""
-    apart = len(serving.workloads) > 1
-    return {one.name: index if apart else 0 for index, one in enumerate(serving.workloads)}
-
-
-def _answer(serving: ServingPlan, group: int, turn: int) -> Evicted:
-    budgets = serving.disruption.budgets
-    whole = next((one for one in budgets if one.max_unavailable is not None), None)
-    if whole is not None:
-        return Evicted(group, "evicted in turn" if turn else "evicted", whole.name)
-    own = f"{serving.name}-group-{group}"
-    if any(one.name == own for one in budgets):
-        return Evicted(group, "refused", own)
-    return Evicted(group, "evicted", "")
-
-
-# ── where they go ────────────────────────────────────────────────────────────────────────────────
-
-
-def _homes(
-    plan: ClusterPlan, order: Sequence[Held], held: Sequence[Held], gone: frozenset[str]
-) -> int:
-    """How many of the groups find a whole place, one after another, on nodes that are left and that nothing else holds.
-
-    Surge and spare groups of the map hold nothing: they are what is kept free for this.
-    """
-    moved = {(one.workload, one.group) for one in order}
-    demands = {demand.workload: demand for demand in plan.demands}
-    pools = {pool.pool: pool for pool in plan.pools}
-    room: dict[str, _Room] = {}
-    found = 0
-    for one in order:
-        demand = demands[one.workload]
-        if demand.pool not in room:
-            stay = [
-                other
-                for other in held
-                if demands[other.workload].pool == demand.pool
-                and (other.workload, other.group) not in moved
-            ]
-            room[demand.pool] = _Room(pools[demand.pool], stay, demands, gone)
-        found += room[demand.pool].take(demand, plan.cluster.pools[demand.pool].levels)
-    return found
-
-
-class _Room:
-    """The pods that nodes of one pool still take."""
-
-    def __init__(
-        self,
-        pool: PoolPlan,
-        stay: Sequence[Held],
-        demands: Mapping[str, Demand],
-        gone: frozenset[str],
-    ) -> None:
-        self._at: dict[str, At] = {}
-        for domain in pool.domains:
-            for number in range(domain.nodes):
-                name = node_name(pool.pool, Node(domain.at, number))
-                if name not in gone:
-                    self._at[name] = domain.at
-        # What a node that something lies on has left.
-        self._left: dict[str, Portions] = {}
-        self._taken = {
-            name: portions(demand) for name, demand in demands.items() if demand.pool == pool.pool
-        }
-        for one in stay:
-            pods = demands[one.workload].size
-            for node in one.nodes:
-                here = min(pods, self._places(one.workload, node)) if len(one.nodes) > 1 else pods
-                self._take(one.workload, node, here)
-                pods -= here
-
-    def _places(self, workload: str, node: str) -> int:
-        """Pods of a workload that a node still takes."""
-        taken = self._taken[workload]
-        return places_for(taken, self._left.get(node, (Fraction(1),) * len(taken)))
-
-    def _take(self, workload: str, node: str, pods: int) -> None:
-        taken = self._taken[workload]
-        before = self._left.get(node, (Fraction(1),) * len(taken))
-        self._left[node] = less(before, taken, pods)
-
-    def take(self, demand: Demand, levels: Sequence[str]) -> bool:
-        """Lay one group; whether it found a whole place."""
-        depth = _depth(demand, levels)
-        domains: dict[At, dict[str, int]] = {}
-        for node, at in self._at.items():
-            domains.setdefault(at[:depth], {})[node] = max(0, self._places(demand.workload, node))
-        if demand.exclusive and depth:
-            held = {self._at[node][:depth] for node in self._left if node in self._at}
-            domains = {at: nodes for at, nodes in domains.items() if at not in held}
-        fitting = [
-            (sum(nodes.values()), at)
-            for at, nodes in domains.items()
-            if sum(nodes.values()) >= demand.size
-        ]
-        if not fitting:
-            return False
-        left = demand.size
-        # Nodes with the least room first.
-        for node, free in sorted(domains[min(fitting)[1]].items(), key=lambda pair: pair[1]):
-            if pods := min(left, free):
-                self._take(demand.workload, node, pods)
-            left -= pods
-        return True
-
-
-def _depth(demand: Demand, levels: Sequence[str]) -> int:
-    placement = demand.placement
-    if placement is None or placement.mode != "required" or placement.level not in levels:
-        return 0
-    return list(levels).index(placement.level) + 1
+    """What each serving loses with these nodes, in the order of the servings (`Ground`)."""
+    return Ground(plan, held, on_map=on_map).losses(nodes)
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────────
@@ -300,11 +197,11 @@ class Row(NamedTuple):
 
 def table(plan: ClusterPlan) -> Iterator[Row]:
     """Each domain and each node on the map that something lies on, coarse ones first; neighbours alike in one row."""
-    held = assumed(plan)
+    ground = Ground(plan, assumed(plan), on_map=True)
     rows: list[Row] = []
     everything = places(plan)
     for name in sorted(everything, key=lambda name: (-len(everything[name]), _order(name))):
-        made = losses(plan, held, everything[name], on_map=True)
+        made = ground.losses(everything[name])
         if not made:
             continue
         if rows and rows[-1].losses == made and len(everything[rows[-1].names[0]]) == 1:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gangform.documents.document import Manifest, mapping, text, texts
 from gangform.plan.cluster import ClusterPlan
-from gangform.plan.loss import Held
+from gangform.plan.homes import Held
 from gangform.plan.role import WorkloadPlan
 
 _ENDED = ("Succeeded", "Failed")

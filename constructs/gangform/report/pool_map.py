@@ -13,8 +13,8 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from gangform.findings import counted
+from gangform.plan.homes import node_name
 from gangform.plan.layout import Domain, Kind, Node
-from gangform.plan.loss import node_name
 from gangform.plan.placement import PoolPlan
 from gangform.plan.serving import ServingPlan
 from gangform.report.drawing import Key, Numbers, box, picture, share, words
