@@ -15,6 +15,7 @@ from gangform.plan.cluster import ClusterPlan
 from gangform.plan.layout import Layout, Load
 from gangform.plan.placement import PoolPlan
 from gangform.report.drawing import Numbers, element, spelled
+from gangform.report.losses import numbers
 from gangform.report.memory import bars, pieces
 from gangform.report.pool_map import MOST_NODES, letter, pool_map, slots
 from gangform.report.timeline import drawn, timeline
@@ -230,3 +231,17 @@ def test_a_rollout_that_moves_nothing_is_a_line() -> None:
     time = timeline(plan.servings[0], plan)
     assert {step[1:] for step in time.steps} == {(32, 32, 2)}
     assert "0 groups made or replaced" in drawn(plan.servings[0], plan, Numbers()).words
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ([3], "3"),
+        ([0, 1, 2], "0, 1, 2"),
+        ([*range(20)], "0 to 19"),
+        ([7, 0, 1, 2, 3, 9], "7, 0 to 3, 9"),
+        ([], ""),
+    ],
+)
+def test_groups_that_follow_each_other_are_said_as_a_span(groups: list[int], said: str) -> None:
+    assert numbers(groups) == said

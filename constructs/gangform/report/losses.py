@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gangform.findings import counted
@@ -20,12 +21,21 @@ def places(names: Sequence[str]) -> str:
     return ", ".join(names)
 
 
+def numbers(groups: Sequence[int]) -> str:
+    """Groups in the order given; four and more that follow each other as `0 to 19`."""
+    parts: list[str] = []
+    for _, run in groupby(enumerate(groups), lambda pair: pair[1] - pair[0]):
+        here = [str(group) for _, group in run]
+        parts += here if len(here) < 4 else [f"{here[0]} to {here[-1]}"]
+    return ", ".join(parts)
+
+
 def cells(loss: Loss | None) -> tuple[str, str, str, str]:
     """Everything behind the place; `None`: nothing lies there."""
     if loss is None:
         return ("none", "", "nothing", "nothing")
     share = f"{100 * len(loss.groups) // loss.of} %"
-    groups = f"{', '.join(map(str, loss.groups))} of {loss.of} ({share})"
+    groups = f"{numbers(loss.groups)} of {loss.of} ({share})"
     back = f"all back {loss.back} later" if loss.back is not None else _homeless(loss)
     return (loss.serving, groups, f"{loss.lost} of {loss.of} serve; {back}", _drain(loss))
 
@@ -47,12 +57,12 @@ def _drain(loss: Loss) -> str:
         turns = any(one.answer == "evicted in turn" for one in free)
         how = "one after another" if turns else "at once"
         parts.append(
-            f"takes {'group' if len(free) == 1 else 'groups'} {', '.join(str(one.group) for one in free)} {how}, "
+            f"takes {'group' if len(free) == 1 else 'groups'} {numbers([one.group for one in free])} {how}, "
             f"{loss.floor} of {loss.of} keep serving"
         )
     if refused:
-        names = ", ".join(dict.fromkeys(one.budget for one in refused))
-        parts.append(f"is refused by {names} while the group is healthy, and never ends")
+        names = tuple(dict.fromkeys(one.budget for one in refused))
+        parts.append(f"is refused by {places(names)} while the group is healthy, and never ends")
     elif loss.drained is not None:
         parts.append(f"all back after {loss.drained}")
     else:

@@ -26,7 +26,7 @@ MOST_DOMAINS = 256
 TONES = 4
 """Colours of servings; the letter tells apart what shares one."""
 
-_ROW, _SQUARE, _GAP, _NUMBER, _LETTER = 18, 10, 3, 20, 7
+_ROW, _SQUARE, _GAP, _LETTER = 18, 10, 3, 7
 _TALL, _FLAT = 18, 8
 """Nodes a column: of a rack, and of a pool that has none."""
 
@@ -156,9 +156,14 @@ class _Drawing:
         }
         digits = len(str(max((plan.serving.highest_groups for plan in servings), default=1)))
         shared = any(run.per_node > run.size for run in pool.runs)
-        # A letter and a number, and a dash and another where groups share a node; the same for another serving.
+        # A letter and a number, and a dash and another where groups share a node; the same for another serving behind a
+        # space, with a sign for more.
         beside = len({run.serving for run in pool.runs if run.per_node > 1}) > 1
-        self._label_width = _LETTER * (2 + digits + shared * (1 + digits)) * (1 + beside)
+        letters = max((len(one) for one in self._letters.values()), default=1)
+        label = 1 + letters + digits + shared * (1 + digits)
+        self._label_width = _LETTER * (label * (1 + beside) + 2 * beside)
+        most = max((domain.nodes for domain in pool.domains), default=1)
+        self._number = 6 + _LETTER * max(2, len(str(most - 1)))
         self._per_node = max((plan.lead.hardware.gpu.count for plan in servings), default=0)
 
     def legend(self) -> Iterator[Key]:
@@ -230,7 +235,7 @@ class _Drawing:
             title=f"{_title(self._pool.pool, domain)}, nodes {nodes[0]} to {nodes[-1]}",
             description="; ".join(said),
             height=len(nodes) * _ROW,
-            width=_NUMBER + self._per_node * (_SQUARE + _GAP) + self._label_width,
+            width=self._number + self._per_node * (_SQUARE + _GAP) + self._label_width,
             children=drawn,
             kind="rack",
         )
@@ -239,7 +244,7 @@ class _Drawing:
         self, domain: Domain, number: int, here: Sequence[Slot], top: int, *, closed: bool
     ) -> Iterator[Markup]:
         foot = top + _ROW - 5
-        yield words(str(number), x=_NUMBER - 6, y=foot, kind="number", anchor="end")
+        yield words(str(number), x=self._number - 6, y=foot, kind="number", anchor="end")
         kinds = [
             f"{self._tones[slot.serving]}{_KINDS[slot.kind][0]}"
             for slot in here
@@ -250,13 +255,13 @@ class _Drawing:
         for square in range(self._per_node):
             yield box(
                 f"gpu {kinds[square] if square < len(kinds) else rest}",
-                x=_NUMBER + square * (_SQUARE + _GAP),
+                x=self._number + square * (_SQUARE + _GAP),
                 y=top + (_ROW - _SQUARE) // 2,
                 width=_SQUARE,
                 height=_SQUARE,
                 title=title,
             )
-        at = _NUMBER + self._per_node * (_SQUARE + _GAP) + 2
+        at = self._number + self._per_node * (_SQUARE + _GAP) + 2
         yield words(self._label(here), x=at, y=foot, kind="label")
 
     def _label(self, here: Sequence[Slot]) -> str:
