@@ -15,8 +15,8 @@ START, GRACE = Seconds(7), Seconds(3)
 
 class Pod:
     def __init__(self, new: bool, bound: int | None) -> None:
-        self.new, self.bound, self.ends = new, bound, None
-        self.ends: int | None
+        self.new, self.bound = new, bound
+        self.ends: int | None = None
 
 
 def play(case: Replicas) -> list[tuple[int, int, int]]:
@@ -73,8 +73,8 @@ def test_every_second_is_that_of_the_controller(seed: int) -> None:
             assert (moment.serving, moment.bound, moment.requested) == expected, (case, second)
         assert (found.end is None) == (found.stall is not None)
         assert found.floor >= case.wanted - min(case.unavailable, case.wanted)
-        if case.surge or case.unavailable:
-            assert found.peak == case.wanted + min(case.surge, case.wanted)
+        most = case.wanted + min(case.surge, case.wanted)
+        assert found.peak == most if not case.unavailable else found.peak <= most
 
 
 @pytest.mark.parametrize(
