@@ -32,7 +32,9 @@ class Held(NamedTuple):
     workload: str
     group: int
     nodes: tuple[str, ...]
-    """Names of its nodes, the leader's first."""
+    """Names of its nodes, the leader's first; empty where none of its pods found one."""
+    serves: bool = True
+    """Whether it is whole and ready."""
 
 
 class Evicted(NamedTuple):
@@ -49,27 +51,29 @@ class Loss(NamedTuple):
 
     serving: str
     groups: tuple[int, ...]
-    """Indexes of groups that lie on it, in the order in which a drain takes them. Where each group is a workload of
-    its own, the number of the workload."""
+    """Indexes of groups that lie on it. Where each group is a workload of its own, the number of the workload."""
     of: int
     """Groups of the serving on the map."""
+    broken: tuple[int, ...]
+    """Groups of the serving that do not serve before anything goes, wherever they lie."""
     lost: int
     """Groups that serve while all of it is gone at once, as with a lost rack."""
     floor: int
     """Groups that keep serving during a drain."""
     drain: tuple[Evicted, ...]
+    """In the order in which it takes them, broken ones first."""
     home: int | None
     """How many of the groups find a whole place elsewhere; `None`: not known."""
     back: Seconds | None
     """From the loss to all groups serving again; `None` where that never comes by itself."""
     drained: Seconds | None
-    """How long a drain lasts until all groups serve again; `None` where it never ends."""
+    """How long a drain lasts until all groups serve again; `None` where it never ends, or waits for a broken group."""
 
 
-@formula("groups on it, all at once", source="lab E7, E3")
-def remaining(of: int, taken: int) -> int:
-    """Groups that serve while it is gone."""
-    return max(0, of - taken)
+@formula("groups that serve - those of them that go at once", source="lab E7, E3")
+def remaining(serving: int, taken: int) -> int:
+    """Groups that serve while some are gone."""
+    return max(0, serving - taken)
 
 
 @formula("grace + cold start, for each group after another", source="lab E3")
@@ -132,8 +136,7 @@ def losses(
     for serving in plan.servings:
         own = [one for one in touched if one.serving == serving.name]
         if own:
-            of = sum(one.serving == serving.name for one in held)
-            found.append(_loss(plan, serving, own, of, held, gone, on_map=on_map))
+            found.append(_loss(plan, serving, own, held, gone, on_map=on_map))
     return tuple(found)
 
 
@@ -141,7 +144,6 @@ def _loss(
     plan: ClusterPlan,
     serving: ServingPlan,
     own: Sequence[Held],
-    of: int,
     held: Sequence[Held],
     gone: frozenset[str],
     *,
@@ -150,24 +152,35 @@ def _loss(
     numbers = _numbers(serving)
     order = sorted(own, key=lambda one: (numbers[one.workload], one.group))
     groups = tuple(numbers[one.workload] + one.group for one in order)
-    answers = tuple(_answer(serving, group, turn) for turn, group in enumerate(groups))
+    every = [one for one in held if one.serving == serving.name]
+    broken = tuple(sorted(numbers[one.workload] + one.group for one in every if not one.serves))
+    # While a group is broken one budget for the set lets only its own pods go (`lab E3`).
+    turns = 1 if set(broken) - set(groups) else 0
+    answers: tuple[Evicted, ...] = ()
+    for group in sorted(groups, key=lambda group: group not in broken):
+        answers += (_answer(serving, group, turns, serves=group not in broken),)
+        turns += 1
     grace, cold = serving.lead.launch.grace, serving.lead.startup.cold_start
     home = _homes(plan, order, held, gone) if on_map else None
     serial = any(one.answer == "evicted in turn" for one in answers) or len(answers) == 1
     taken = [one for one in answers if one.answer != "refused"]
-    at_once = 1 if serial else len(taken)
+    whole = [one for one in taken if one.group not in broken]
+    at_once = 1 if serial else len(whole)
     stays = home is not None and home < len(groups)
+    serve = len(every) - len(broken)
+    waits = serial and bool(set(broken) - set(groups))
     return Loss(
         serving=serving.name,
         groups=groups,
-        of=of,
-        lost=remaining(of, len(groups)),
-        floor=remaining(of, min(at_once, len(taken))),
+        of=len(every),
+        broken=broken,
+        lost=remaining(serve, len(set(groups) - set(broken))),
+        floor=remaining(serve, min(at_once, len(whole))),
         drain=answers,
         home=home,
         back=None if stays else cold,
         drained=None
-        if stays or len(taken) < len(answers)
+        if stays or waits or len(taken) < len(answers)
         else drained(len(taken) if serial else 1, grace, cold),
     )
 
@@ -178,14 +191,14 @@ def _numbers(serving: ServingPlan) -> dict[str, int]:
     return {one.name: index if apart else 0 for index, one in enumerate(serving.workloads)}
 
 
-def _answer(serving: ServingPlan, group: int, turn: int) -> Evicted:
+def _answer(serving: ServingPlan, group: int, turn: int, *, serves: bool) -> Evicted:
     budgets = serving.disruption.budgets
     whole = next((one for one in budgets if one.max_unavailable is not None), None)
     if whole is not None:
-        return Evicted(group, "evicted in turn" if turn else "evicted", whole.name)
+        return Evicted(group, "evicted in turn" if turn and serves else "evicted", whole.name)
     own = f"{serving.name}-group-{group}"
     if any(one.name == own for one in budgets):
-        return Evicted(group, "refused", own)
+        return Evicted(group, "refused" if serves else "evicted", own)
     return Evicted(group, "evicted", "")
 
 
