@@ -216,6 +216,7 @@ def test_the_schema_of_the_plan_has_every_key_and_no_other(
     for written in (
         f"    parallelism: auto\n    {measured}\n",
         parallelism.replace("pipeline: 2", "pipeline: 1"),
+        parallelism + "    startupPolicy: LeaderReady\n",
         '    parallelism: auto\n    fit: {availableKv: "8Gi"}\n',
     ):
         fleet.write_text(text.replace(parallelism, written))

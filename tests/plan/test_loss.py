@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.plan.conftest import cluster, planned
 
@@ -124,6 +124,7 @@ def test_without_an_inventory_nothing_is_on_the_map() -> None:
     assert (places(plan), assumed(plan), list(table(plan))) == ({}, (), [])
 
 
+@settings(deadline=None)
 @given(
     nodes=st.lists(st.integers(1, 5), min_size=1, max_size=4),
     groups=st.integers(1, 4),
@@ -186,8 +187,6 @@ def test_groups_lie_where_their_pods_run() -> None:
     "changes",
     [
         {"status": {"phase": "Failed"}},
-        {"spec": {}},
-        {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
         {"metadata": {"namespace": "other"}},
         {"metadata": {"labels": {NAME: "another", GROUP_INDEX: "0", WORKER_INDEX: "0"}}},
         {"metadata": {"labels": {NAME: "llm", GROUP_INDEX: "x", WORKER_INDEX: "0"}}},
@@ -195,3 +194,62 @@ def test_groups_lie_where_their_pods_run() -> None:
 )
 def test_pods_that_hold_nothing_of_ours_are_left_out(changes: dict[str, Any]) -> None:
     assert seen(plan_of({}, groups=2), [pod("p", "n1", 0, 0, **changes)]) == ()
+
+
+def ready(status: str) -> dict[str, Any]:
+    return {"phase": "Running", "conditions": [{"type": "Ready", "status": status}]}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"spec": {}},
+        {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        {"status": ready("False")},
+    ],
+)
+def test_a_group_with_a_pod_that_waits_goes_or_is_not_ready_does_not_serve(
+    changes: dict[str, Any],
+) -> None:
+    """`lab E3`: while one pod of a set is not ready its budget lets no healthy pod of another group go."""
+    plan = plan_of({}, groups=2)
+    held = seen(plan, [*PODS[:3], pod("llm-1-1", "n4", 1, 1, **changes)])
+    assert [(one.group, one.serves) for one in held] == [(0, True), (1, False)]
+    (loss,) = losses(plan, held, ["n1"], on_map=False)
+    assert (loss.groups, loss.of, loss.broken, loss.lost, loss.floor) == ((0,), 2, (1,), 0, 0)
+    assert [one.answer for one in loss.drain] == ["evicted in turn"]
+    assert loss.drained is None
+    (own,) = losses(plan, held, ["n3"], on_map=False)
+    assert (own.lost, own.floor, [one.answer for one in own.drain]) == (1, 1, ["evicted"])
+
+
+def test_of_several_groups_the_broken_one_goes_first() -> None:
+    plan = plan_of({}, groups=2)
+    held = seen(plan, [*PODS[:3], pod("llm-1-1", "n4", 1, 1, status=ready("False"))])
+    (loss,) = losses(plan, held, ["n1", "n3"], on_map=False)
+    assert [(one.group, one.answer) for one in loss.drain] == [
+        (1, "evicted"),
+        (0, "evicted in turn"),
+    ]
+    assert (loss.lost, loss.floor) == (0, 0)
+    assert loss.drained is not None
+
+
+def test_a_budget_a_group_lets_a_broken_group_go() -> None:
+    plan = plan_of({}, groups=2, disruption={"mode": "perGroup"})
+    held = seen(plan, [*PODS[:3], pod("llm-1-1", "n4", 1, 1, status=ready("False"))])
+    (loss,) = losses(plan, held, ["n1", "n3"], on_map=False)
+    assert {one.group: one.answer for one in loss.drain} == {0: "refused", 1: "evicted"}
+
+
+def test_a_group_none_of_whose_pods_found_a_node_is_counted() -> None:
+    plan = plan_of({}, groups=2)
+    held = seen(plan, [*PODS[:2], pod("llm-1", "", 1, 0)])
+    assert [(one.group, one.nodes, one.serves) for one in held][1] == (1, (), False)
+    (loss,) = losses(plan, held, ["n1"], on_map=False)
+    assert (loss.of, loss.lost) == (2, 0)
+
+
+def test_a_pod_that_stands_there_twice_is_one_and_the_order_is_no_matter() -> None:
+    plan = plan_of({}, groups=2)
+    assert seen(plan, [*PODS, *PODS]) == seen(plan, PODS) == seen(plan, PODS[::-1])

@@ -217,13 +217,24 @@ def test_a_rollout_that_stands_still_says_why() -> None:
     assert ">stands still<" in made.picture
 
 
-def test_a_deployment_is_drawn_from_the_plans_figures(shipped: tuple[ClusterPlan, ...]) -> None:
+def test_a_deployment_is_played_through_too(shipped: tuple[ClusterPlan, ...]) -> None:
     plan = shipped[0]
     serving = next(one for one in plan.servings if one.name == "llama-70b")
     time = timeline(serving, plan)
-    assert [step.serving for step in time.steps] == [serving.lead.rollout.floor, 3]
-    assert time.end == serving.lead.rollout.duration
-    assert "not every moment" in time.note
+    assert min(step.serving for step in time.steps) == serving.lead.rollout.floor
+    assert (time.made, time.steps[-1].serving, time.note) == (3, 3, "")
+    assert time.end is not None
+    assert time.end <= serving.lead.rollout.duration
+
+
+def test_what_is_not_played_through_is_drawn_from_the_plans_figures_and_says_why() -> None:
+    plan = planned(200, groups=45)
+    time = timeline(plan.servings[0], plan)
+    assert [step.serving for step in time.steps] == [plan.servings[0].lead.rollout.floor, 45]
+    assert time.end == plan.servings[0].lead.rollout.duration
+    assert time.note.endswith(
+        "not every moment: 46 groups are more than the 40 that are played through"
+    )
 
 
 def test_a_rollout_that_moves_nothing_is_a_line() -> None:

@@ -1,8 +1,9 @@
 """`gangform plan drain`: what a drain or a loss of nodes takes down, for the plan's own map or for pods that run.
 
 For machines (`-o json`) the result is a list of objects: `cluster`, `lies` (`assumed` or `seen`), `places` (what goes:
-names of nodes or domains), and `losses`: `serving`, `groups`, `of`, `remaining`, `drainFloor`, `drain` (`group`,
-`answer`, `budget`), `home`, `back` and `drained` (seconds). A key whose value is not known is left out.
+names of nodes or domains), and `losses`: `serving`, `groups`, `of`, `notServing` (groups broken before anything
+goes), `remaining`, `drainFloor`, `drain` (`group`, `answer`, `budget`), `home`, `back` and `drained` (seconds). A key
+whose value is not known is left out.
 """
 
 from __future__ import annotations
@@ -166,6 +167,7 @@ def _loss(loss: Loss) -> dict[str, Any]:
         "remaining": loss.lost,
         "drainFloor": loss.floor,
         "drain": [one._asdict() for one in loss.drain],
+        "notServing": list(loss.broken),
         "home": loss.home,
         "back": None if loss.back is None else int(loss.back),
         "drained": None if loss.drained is None else int(loss.drained),

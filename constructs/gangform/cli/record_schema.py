@@ -122,6 +122,10 @@ _QUALIFIED = {
     "highestTokensPerSecond?": Value("integer", "of all groups at the most"),
 }
 _UPDATE = {
+    "playedGroups": Value(
+        "integer", "groups that it is played with; under an autoscaler the fewest"
+    ),
+    "notPlayed?": Value("string", "why it is not played through"),
     "lackingGroups": Value("integer", "surge groups that find no place"),
     "waysOut": Each(
         {
@@ -220,7 +224,7 @@ _SERVING = {
         "durationSeconds": WHOLE,
         "reason": TEXT,
     },
-    "update?": _UPDATE,
+    "update": _UPDATE,
     "disruption": {
         "drain": Value("string", "what draining a node does, in words"),
         "unstopped": Value("string", "what no budget stops, in words"),

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from gangform.apis.keys import HOSTNAME
 from gangform.cli.table import Cells
 from gangform.findings import counted
+from gangform.report.stalls import STALLS
 
 if TYPE_CHECKING:
     from gangform.plan.capacity import Capacity
     from gangform.plan.cluster import ClusterPlan
     from gangform.plan.layout import Domain, Run
-    from gangform.plan.rehearsal import Rehearsal
     from gangform.plan.serving import ServingPlan
     from gangform.plan.timeline import Rollout
 
@@ -69,33 +69,29 @@ def update_rows(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Itera
     from gangform.plan.rehearsal import in_place, rehearse
 
     found = rehearse(plan, cluster.cluster, cluster.pool(plan.serving.pool))
-    if found is None:
-        return
     if found.ways:
         missing = counted(found.lacking, "surge group")
         has = "finds" if found.lacking == 1 else "find"
-        yield "", f"stands still, with the fleet intact: {missing} {has} no whole place in the pool"
+        yield (
+            "",
+            f"stands still, with the fleet intact: {missing} {has} no whole place in the pool",
+        )
         for number, way in enumerate(found.ways, 1):
             yield "", f"way out {number}, {way.name}: {way.what}"
     elif not found.finishes:
         yield "", f"never ends under this backend; what does: {in_place(plan).what}"
-    if wide and (rollout := found.play()) is not None:
-        yield from _steps(rollout, found, plan.lead.shape.gpus_per_pod)
-
-
-def _steps(rollout: Rollout, found: Rehearsal, gpus: int) -> Iterator[Cells]:
-    order = ", ".join(map(str, rollout.order)) or "none"
-    yield "  order", f"groups made anew: {order}"
-    for moment in rollout.moments:
-        torn = f", {moment.overlapping} with two revisions" if moment.overlapping else ""
-        wait = moment.requested - moment.bound
-        waits = f", {wait * gpus} more wait" if wait else ""
-        yield (
-            f"  {moment.at}",
-            f"{moment.serving} of {found.strategy.replicas} serve{torn}; {moment.bound * gpus} GPUs bound{waits}",
-        )
-    if rollout.stall is not None:
-        yield "  then", "nothing moves any more"
+    if not wide:
+        return
+    rollout = found.play()
+    if rollout is None:
+        yield "  steps", f"not played through: {found.unplayed}"
+        return
+    if found.sets > 1:
+        turns = "each once the one before serves again" if found.staged else "all at once"
+        yield "  steps", f"{found.sets} sets of one group, {turns}"
+    if plan.lead.scaling is not None:
+        yield "  steps", f"played with {plan.serving.lowest_groups} groups, the autoscaler's fewest"
+    yield from _steps(rollout, plan)
     alone = found.play_alone()
     if alone is not None and (alone.mixed or alone.hollow):
         yield (
@@ -103,6 +99,23 @@ def _steps(rollout: Rollout, found: Rehearsal, gpus: int) -> Iterator[Cells]:
             f"were the leader ready by itself, at a time {counted(alone.mixed, 'group')} would answer with two "
             f"revisions and {alone.hollow} without all workers",
         )
+
+
+def _steps(rollout: Rollout, plan: ServingPlan) -> Iterator[Cells]:
+    gpus = plan.lead.shape.gpus_per_pod
+    if rollout.made is None:
+        order = ", ".join(map(str, rollout.order)) or "none"
+        yield "  order", f"groups made anew: {order}"
+    for moment in rollout.moments:
+        torn = f", {moment.overlapping} with two revisions" if moment.overlapping else ""
+        wait = moment.requested - moment.bound
+        waits = f", {wait * gpus} more wait" if wait else ""
+        yield (
+            f"  {moment.at}",
+            f"{moment.serving} of {plan.serving.lowest_groups} serve{torn}; {moment.bound * gpus} GPUs bound{waits}",
+        )
+    if rollout.stall is not None:
+        yield "  then", f"nothing moves any more: {STALLS[rollout.stall.cause]}"
 
 
 # ── for machines ─────────────────────────────────────────────────────────────────────────────────
@@ -152,14 +165,13 @@ def map_data(domains: tuple[Domain, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def update_data(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any] | None:
+def update_data(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any]:
     """As `record` describes it."""
     from gangform.plan.rehearsal import rehearse
 
     found = rehearse(plan, cluster.cluster, cluster.pool(plan.serving.pool))
-    if found is None:
-        return None
     data: dict[str, Any] = {
+        "playedGroups": plan.serving.lowest_groups,
         "lackingGroups": found.lacking,
         "waysOut": [
             {
@@ -174,7 +186,7 @@ def update_data(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any] | Non
     }
     rollout, alone = found.play(), found.play_alone()
     if rollout is None or alone is None:
-        return data
+        return {**data, "notPlayed": found.unplayed}
     gpus = plan.lead.shape.gpus_per_pod
     data |= {
         "ends": rollout.end is not None,

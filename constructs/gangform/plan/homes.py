@@ -26,7 +26,9 @@ class Held(NamedTuple):
     workload: str
     group: int
     nodes: tuple[str, ...]
-    """Names of its nodes, the leader's first."""
+    """Names of its nodes, the leader's first; empty where none of its pods found one."""
+    serves: bool = True
+    """Whether it is whole and ready."""
 
 
 def node_name(pool: str, node: Node) -> str:

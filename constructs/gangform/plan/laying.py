@@ -165,7 +165,7 @@ class _Laying:
         rooms: dict[tuple[str, str], Room] = {}
         if self.known and self._left(lie, ("wanted",)) == 0:
             for demand in self.order:
-                if demand.surge and demand.runs_groups:
+                if demand.surge:
                     rooms[demand.serving, demand.workload] = self._room(demand, lie)
             everything, _, _ = self._filled(KINDS, lie)
             return Laid(everything, rooms, arranged, certain)

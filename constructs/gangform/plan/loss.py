@@ -7,7 +7,6 @@ long as the group is healthy (`lab E3`). Nothing asks a budget where a node is l
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -36,27 +35,29 @@ class Loss(NamedTuple):
 
     serving: str
     groups: tuple[int, ...]
-    """Indexes of groups that lie on it, in the order in which a drain takes them. Where each group is a workload of
-    its own, the number of the workload."""
+    """Indexes of groups that lie on it. Where each group is a workload of its own, the number of the workload."""
     of: int
     """Groups of the serving on the map."""
+    broken: tuple[int, ...]
+    """Groups of the serving that do not serve before anything goes, wherever they lie."""
     lost: int
     """Groups that serve while all of it is gone at once, as with a lost rack."""
     floor: int
     """Groups that keep serving during a drain."""
     drain: tuple[Evicted, ...]
+    """In the order in which it takes them, broken ones first."""
     home: int | None
     """How many of the groups find a whole place elsewhere; `None`: not known."""
     back: Seconds | None
     """From the loss to all groups serving again; `None` where that never comes by itself."""
     drained: Seconds | None
-    """How long a drain lasts until all groups serve again; `None` where it never ends."""
+    """How long a drain lasts until all groups serve again; `None` where it never ends, or waits for a broken group."""
 
 
-@formula("groups on it, all at once", source="lab E7, E3")
-def remaining(of: int, taken: int) -> int:
-    """Groups that serve while it is gone."""
-    return max(0, of - taken)
+@formula("groups that serve - those of them that go at once", source="lab E7, E3")
+def remaining(serving: int, taken: int) -> int:
+    """Groups that serve while some are gone."""
+    return max(0, serving - taken)
 
 
 @formula("grace + cold start, for each group after another", source="lab E3")
@@ -109,7 +110,9 @@ class Ground:
             on_map: Whether nodes are those of the plan's map, so that it is known what else is free.
         """
         self._servings = {serving.name: _Serving(serving) for serving in plan.servings}
-        self._of = Counter(one.serving for one in held)
+        for one in held:
+            if one.serving in self._servings:
+                self._servings[one.serving].count(one)
         self._homes = Homes(plan, held) if on_map else None
         self._on: dict[str, list[int]] = {}
         for index, one in enumerate(held):
@@ -133,24 +136,34 @@ class Ground:
         numbers = serving.numbers
         order = sorted(own, key=lambda one: (numbers[one.workload], one.group))
         groups = tuple(numbers[one.workload] + one.group for one in order)
-        answers = tuple(serving.answer(group, turn) for turn, group in enumerate(groups))
+        broken, here = serving.broken, frozenset(groups)
+        # While a group is broken one budget for the set lets only its own pods go (`lab E3`).
+        elsewhere = bool(broken - here)
+        turns = sorted(groups, key=lambda group: group not in broken)
+        answers = tuple(
+            serving.answer(group, turn, serves=group not in broken)
+            for turn, group in enumerate(turns, elsewhere)
+        )
         home = None if self._homes is None else self._homes.find(order, gone)
         serial = any(one.answer == "evicted in turn" for one in answers) or len(answers) == 1
         taken = [one for one in answers if one.answer != "refused"]
-        at_once = 1 if serial else len(taken)
+        whole = [one for one in taken if one.group not in broken]
+        at_once = 1 if serial else len(whole)
         stays = home is not None and home < len(groups)
-        of = self._of[serving.name]
+        serve = serving.of - len(broken)
+        waits = serial and elsewhere
         return Loss(
             serving=serving.name,
             groups=groups,
-            of=of,
-            lost=remaining(of, len(groups)),
-            floor=remaining(of, min(at_once, len(taken))),
+            of=serving.of,
+            broken=tuple(sorted(broken)),
+            lost=remaining(serve, len(here - broken)),
+            floor=remaining(serve, min(at_once, len(whole))),
             drain=answers,
             home=home,
             back=None if stays else serving.cold_start,
             drained=None
-            if stays or len(taken) < len(answers)
+            if stays or waits or len(taken) < len(answers)
             else drained(len(taken) if serial else 1, serving.grace, serving.cold_start),
         )
 
@@ -160,6 +173,10 @@ class _Serving:
 
     def __init__(self, plan: ServingPlan) -> None:
         self.name = plan.name
+        self.of = 0
+        """Groups of it that lie somewhere."""
+        self.broken: frozenset[int] = frozenset()
+        """Those that do not serve before anything goes."""
         self.grace, self.cold_start = plan.lead.launch.grace, plan.lead.startup.cold_start
         budgets = plan.disruption.budgets
         self._whole = next((one.name for one in budgets if one.max_unavailable is not None), None)
@@ -168,13 +185,19 @@ class _Serving:
         # What to add to a group's index: the workload's own number where each group is a workload.
         self.numbers = {one.name: index if apart else 0 for index, one in enumerate(plan.workloads)}
 
-    def answer(self, group: int, turn: int) -> Evicted:
+    def count(self, one: Held) -> None:
+        """Take a group of it into account."""
+        self.of += 1
+        if not one.serves:
+            self.broken |= {self.numbers[one.workload] + one.group}
+
+    def answer(self, group: int, turn: int, *, serves: bool) -> Evicted:
         """What the budgets say to the eviction of a group, after so many others."""
         if self._whole is not None:
-            return Evicted(group, "evicted in turn" if turn else "evicted", self._whole)
+            return Evicted(group, "evicted in turn" if turn and serves else "evicted", self._whole)
         own = f"{self.name}-group-{group}"
         if own in self._budgets:
-            return Evicted(group, "refused", own)
+            return Evicted(group, "refused" if serves else "evicted", own)
         return Evicted(group, "evicted", "")
 
 

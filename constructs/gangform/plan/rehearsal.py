@@ -7,7 +7,6 @@ fleet intact. There are four ways out, none of them silent (article A). The plan
 from typing import NamedTuple
 
 from gangform.admission.admission import backend
-from gangform.apis.leaderworkerset import KIND
 from gangform.apis.set_rollout import Strategy
 from gangform.findings import counted
 from gangform.inputs.cluster import Cluster
@@ -15,8 +14,9 @@ from gangform.plan import rollout
 from gangform.plan.figures import formula
 from gangform.plan.laying import Room
 from gangform.plan.placement import PoolPlan
+from gangform.plan.replicas import Replicas, in_waves, replace
 from gangform.plan.serving import ServingPlan
-from gangform.plan.simulation import World, simulate
+from gangform.plan.simulation import MOST_GROUPS, World, simulate
 from gangform.plan.spread import keeps_apart
 from gangform.plan.timeline import Rollout
 from gangform.units import Seconds
@@ -36,10 +36,17 @@ class Way(NamedTuple):
 
 
 class Rehearsal(NamedTuple):
-    """The update of one workload in its pool."""
+    """The update of one serving in its pool."""
 
     strategy: Strategy
+    """Of the groups that it is played with: under an autoscaler the fewest."""
     world: World
+    sets: int
+    """Sets of groups that are updated, each alike; 0 where replicas are pods of an ordinary kind."""
+    staged: bool
+    """Of several sets: whether one waits until the one before serves again."""
+    unplayed: str
+    """Why it is not played through; empty where it is."""
     room: Room | None
     """`None`: no inventory, so room enough is assumed."""
     lacking: int
@@ -50,12 +57,26 @@ class Rehearsal(NamedTuple):
     """What can be done where it stands still; empty where it does not."""
 
     def play(self) -> Rollout | None:
-        """The update from moment to moment; `None` where it has too many groups to look at."""
-        return simulate(self.strategy, self.world)
+        """The update from moment to moment; `None` where `unplayed` says why not."""
+        return self._play(self.world)
 
     def play_alone(self) -> Rollout | None:
         """The same with a readiness that means the leader alone."""
-        return simulate(self.strategy, self.world._replace(whole=False))
+        return self._play(self.world._replace(whole=False))
+
+    def _play(self, world: World) -> Rollout | None:
+        if self.unplayed:
+            return None
+        if not self.sets:
+            own = self.strategy
+            case = Replicas(
+                own.replicas, own.surge, own.unavailable, world.room, world.grace, world.start
+            )
+            return replace(case)
+        one = simulate(self.strategy, world)
+        if one is None or self.sets == 1:
+            return one
+        return in_waves(one, self.sets, staged=self.staged)
 
 
 @formula("surge groups - those that find a place, at least 0", source="article A, case 4; lab E2")
@@ -64,30 +85,32 @@ def lacking(surge: int, places: int) -> int:
     return max(0, surge - places)
 
 
-def rehearse(plan: ServingPlan, cluster: Cluster, pool: PoolPlan) -> Rehearsal | None:
-    """The update of a serving that is one set of groups, on its pool; `None` for another form."""
-    role, serving = plan.lead, plan.serving
-    if plan.choice.form.kind != KIND or plan.workloads[1:]:
-        return None
-    own = role.rollout
-    strategy = Strategy(serving.lowest_groups, own.max_surge, own.max_unavailable, own.partition)
+def rehearse(plan: ServingPlan, cluster: Cluster, pool: PoolPlan) -> Rehearsal:
+    """The update of a serving on its pool."""
+    role, serving, own = plan.lead, plan.serving, plan.lead.rollout
+    groups, sets = serving.lowest_groups, plan.choice.form.can.runs_groups
+    each = 1 if plan.workloads[1:] else groups
+    strategy = Strategy(each, own.max_surge, own.max_unavailable, own.partition)
     policy = backend(serving.admission.backend).policy(cluster)
-    finishes = policy.surge_finishes or not (own.max_surge and not own.max_unavailable)
+    finishes = not sets or policy.surge_finishes or not (own.max_surge and not own.max_unavailable)
     demand = role.demand
     room = pool.rooms.get((demand.serving, demand.workload))
     whole = policy.gangs or keeps_apart(demand) is not None
     pods = None
     if room is not None:
         pods = room.groups * demand.size if whole else room.pods
-    made = rollout.peak(serving.lowest_groups, own.max_surge, own.max_unavailable)
+    made = rollout.peak(each, own.max_surge, own.max_unavailable, sets=sets)
     missing = 0
     if room is not None:
-        missing = lacking(made - serving.lowest_groups, room.groups)
+        missing = lacking(made - each, room.groups)
     # Kueue alone keeps the places of a group that is updated in place, and takes those of surge groups back.
     keeps = policy.surges and not policy.surge_finishes
     worker = role.launch.worker
-    return Rehearsal(
+    found = Rehearsal(
         strategy=strategy,
+        sets=len(plan.workloads) if sets else 0,
+        staged=cluster.gitops == "argocd",
+        unplayed=_unplayed(plan, made),
         world=World(
             size=role.shape.size,
             room=pods,
@@ -101,8 +124,28 @@ def rehearse(plan: ServingPlan, cluster: Cluster, pool: PoolPlan) -> Rehearsal |
         room=room,
         lacking=missing,
         finishes=finishes,
-        ways=_ways(plan, missing, room) if missing and room is not None else (),
+        ways=(),
     )
+    if not missing or room is None or (not sets and _moves(found)):
+        return found
+    return found._replace(ways=_ways(plan, missing, room))
+
+
+def _moves(found: Rehearsal) -> bool:
+    """Whether replicas come up one by one on what old ones leave: a set waits for all its surge groups instead."""
+    played = found.play()
+    return played is None or played.stall is None
+
+
+def _unplayed(plan: ServingPlan, most: int) -> str:
+    """Why an update is not played through."""
+    if plan.workloads[1:]:
+        most = len(plan.workloads)
+    if most > MOST_GROUPS:
+        return f"{most} groups are more than the {MOST_GROUPS} that are played through"
+    if plan.lead.startup_policy != "LeaderCreated" and plan.lead.shape.size > 1:
+        return "with LeaderReady workers wait for a leader that is ready only with them, so no new group comes up"
+    return ""
 
 
 def in_place(plan: ServingPlan) -> Way:

@@ -170,6 +170,18 @@ def duration(groups: int, surge: int, teardown: Seconds, cold_start: Seconds) ->
     return Seconds(groups * (teardown + cold_start) + first)
 
 
+@formula(
+    "ceil(R / (s + u)) x (teardown + cold start)",
+    source="Kubernetes 1.36: rolling updates of the Deployment controller; simulated",
+)
+def duration_of_replicas(
+    replicas: int, surge: int, unavailable: int, teardown: Seconds, cold_start: Seconds
+) -> Seconds:
+    """About how long the rollout of a Deployment takes: as many pods as may be added and missing start together."""
+    turns = -(-replicas // max(1, surge + unavailable))
+    return Seconds(turns * (teardown + cold_start))
+
+
 def derive(
     serving: Serving,
     *,
@@ -211,11 +223,12 @@ def derive(
         extra=max(surge if form.can.runs_groups else min(surge, replicas), declared.spare_groups),
         duration=duration(
             replaced(replicas, partition),
-            # A Deployment makes every replica once, surge or not.
-            peak(replicas, surge, unavailable) - replicas if form.can.runs_groups else 0,
+            peak(replicas, surge, unavailable) - replicas,
             teardown,
             cold_start,
-        ),
+        )
+        if form.can.runs_groups
+        else duration_of_replicas(replicas, surge, unavailable, teardown, cold_start),
         reason=reason,
     )
 
@@ -278,8 +291,8 @@ def check(
             + (
                 "counts as updated, and the last old group waits for it for ever"
                 if never
-                else f"counts as updated, so {plan.floor - 1} of {replicas} groups may serve for a while "
-                f"where {plan.floor} are promised"
+                else f"counts as updated, so {max(0, plan.floor - min(plan.max_surge, replicas))} of {replicas} "
+                f"groups may serve for a while where {plan.floor} are promised"
             ),
             fix="set maxSurge 0 and maxUnavailable 1; a spare group then stands as one more of `groups`",
             seen=seen,

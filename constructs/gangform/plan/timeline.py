@@ -47,6 +47,8 @@ class Rollout(NamedTuple):
     end: Seconds | None
     """When every group that rolls is updated and ready; `None` where that never comes."""
     stall: Stall | None
+    made: int | None = None
+    """Groups that were made or replaced, where they have no index and so no order."""
 
     @property
     def peak(self) -> int:
@@ -86,4 +88,4 @@ class Rollout(NamedTuple):
     @property
     def steps(self) -> int:
         """Groups that were made or replaced."""
-        return len(self.order)
+        return len(self.order) if self.made is None else self.made

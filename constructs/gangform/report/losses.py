@@ -37,6 +37,11 @@ def cells(loss: Loss | None) -> tuple[str, str, str, str]:
     share = f"{100 * len(loss.groups) // loss.of} %"
     groups = f"{numbers(loss.groups)} of {loss.of} ({share})"
     back = f"all back {loss.back} later" if loss.back is not None else _homeless(loss)
+    if loss.broken:
+        does = "does" if len(loss.broken) == 1 else "do"
+        named = ", ".join(map(str, loss.broken))
+        group = "group" if len(loss.broken) == 1 else "groups"
+        back = f"{group} {named} {does} not serve now; the others back {loss.back} later"
     return (loss.serving, groups, f"{loss.lost} of {loss.of} serve; {back}", _drain(loss))
 
 
@@ -55,7 +60,9 @@ def _drain(loss: Loss) -> str:
     parts = []
     if free:
         turns = any(one.answer == "evicted in turn" for one in free)
-        how = "one after another" if turns else "at once"
+        how = "one after another" if turns and len(free) > 1 else "at once"
+        if missing := [group for group in loss.broken if turns and group not in loss.groups]:
+            how = f"{how.replace('at once', '')} once {', '.join(map(str, missing))} serves again".strip()
         parts.append(
             f"takes {'group' if len(free) == 1 else 'groups'} {numbers([one.group for one in free])} {how}, "
             f"{loss.floor} of {loss.of} keep serving"
@@ -63,6 +70,8 @@ def _drain(loss: Loss) -> str:
     if refused:
         names = tuple(dict.fromkeys(one.budget for one in refused))
         parts.append(f"is refused by {places(names)} while the group is healthy, and never ends")
+    elif loss.drained is None and loss.back is not None:
+        parts.append("how long is not known")
     elif loss.drained is not None:
         parts.append(f"all back after {loss.drained}")
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from gangform.plan.cluster import ClusterPlan
 from gangform.plan.rehearsal import rehearse
 from gangform.plan.serving import ServingPlan
 from gangform.report.drawing import Key, Numbers, box, line, picture, words
+from gangform.report.stalls import STALLS
 from gangform.units import Seconds
 
 _TOP, _HIGH, _BETWEEN, _LOW, _FOOT = 18, 110, 30, 46, 22
@@ -26,12 +27,6 @@ _LEGEND = (
 )
 _MARKED = 60
 """Marks that the axis has room for."""
-_STALLS: Mapping[str, str] = {
-    "strategy": "neither may a group be added nor one be taken down",
-    "room": "pods find no node",
-    "admission": "a surge group lost its admission",
-}
-"""What stands behind a stall, by its cause."""
 
 
 class Step(NamedTuple):
@@ -71,9 +66,9 @@ class Timeline(NamedTuple):
 def timeline(plan: ServingPlan, cluster: ClusterPlan) -> Timeline:
     """The rollout as it is played through; of what cannot be played, the plan's figures."""
     found = rehearse(plan, cluster.cluster, cluster.pool(plan.serving.pool))
-    rollout = None if found is None else found.play()
+    rollout = found.play()
     if rollout is None:
-        return _figures(plan)
+        return _figures(plan, found.unplayed)
     gpus = plan.lead.shape.gpus_per_pod
     steps = tuple(
         Step(one.at, one.bound * gpus, one.requested * gpus, one.serving) for one in rollout.moments
@@ -81,8 +76,9 @@ def timeline(plan: ServingPlan, cluster: ClusterPlan) -> Timeline:
     note = ""
     if rollout.stall is not None:
         stall = rollout.stall
-        waiting = ", ".join(map(str, stall.groups)) or "none"
-        note = f"Then it stands still: {_STALLS[stall.cause]}. Groups that wait: {waiting}"
+        note = f"Then it stands still: {STALLS[stall.cause]}"
+        if stall.groups:
+            note += f". Groups that wait: {', '.join(map(str, stall.groups))}"
         if stall.short:
             note += f", {stall.short * gpus} GPUs short"
     return Timeline(
@@ -98,7 +94,7 @@ def timeline(plan: ServingPlan, cluster: ClusterPlan) -> Timeline:
     )
 
 
-def _figures(plan: ServingPlan) -> Timeline:
+def _figures(plan: ServingPlan, why: str) -> Timeline:
     """Two steps: the height and the least hold until it is over. Nothing moves where a canary holds all groups."""
     role, serving = plan.lead, plan.serving
     rollout, gpus = role.rollout, role.shape.gpus
@@ -115,7 +111,7 @@ def _figures(plan: ServingPlan) -> Timeline:
         granted=_part(plan),
         queued=serving.admission.queue is not None,
         torn=0,
-        note="Drawn are the most and the least of the plan, not every moment",
+        note=f"Drawn are the most and the least of the plan, not every moment: {why}",
     )
 
 
