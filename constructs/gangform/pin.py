@@ -6,6 +6,7 @@ Nothing is written here.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from gangform.documents.read import Source
 from gangform.findings import Finding, InputError, InputPath, Severity, declare
 from gangform.findings import Path as Keys
-from gangform.inputs.edit import replaced
+from gangform.inputs.edit import is_json, replaced
 from gangform.inputs.files import read_text
 from gangform.inputs.load import Loaded
 from gangform.inputs.parallelism import Parallelism
@@ -153,7 +154,7 @@ def _edited(source: Source, pins: list[Pin], found: list[Finding]) -> Iterator[E
     if now.findings or now.value != source.value:
         found.append(_changed(pins[0]))
         return
-    words = {one.inside: (AUTO, one.chosen.written) for one in pins}
+    words = {one.inside: (AUTO, _spelled(one, text, now)) for one in pins}
     after = replaced(text, now, words)
     if after is not None:
         yield Edit(file, before, after.encode(), tuple(pins))
@@ -168,6 +169,13 @@ def _edited(source: Source, pins: list[Pin], found: list[Finding]) -> Iterator[E
                     fix=f"write `{one.line}` there by hand",
                 )
             )
+
+
+def _spelled(one: Pin, text: str, source: Source) -> str:
+    """The numbers as the file writes: JSON stays JSON."""
+    if is_json(text, source, one.inside):
+        return json.dumps(one.chosen.parts)
+    return one.chosen.written
 
 
 def _changed(one: Pin) -> Finding:

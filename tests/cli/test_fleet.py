@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,25 @@ def test_init_takes_what_it_is_told(run: Run, folder: Path) -> None:
     assert (serving["name"], serving["namespace"]) == ("r1-of-ours", "team")
     assert (serving["groups"], serving["admission"]["backend"]) == (3, "none")
     assert serving["engine"]["version"] == "0.31.0"
+
+
+@pytest.mark.parametrize(
+    ("model", "hardware", "written", "said"),
+    [
+        ("llama-3.1-8b", "h100-8x", "{tensor: 1}", "1 GPU a group"),
+        ("llama-3.1-405b", "h200-8x", "{tensor: 8}", "8 GPUs a group"),
+        ("deepseek-r1", "h100-8x", "{tensor: 8, pipeline: 2}", "16 GPUs on 2 nodes a group"),
+    ],
+)
+def test_init_takes_the_shape_that_auto_would(
+    run: Run, folder: Path, model: str, hardware: str, written: str, said: str
+) -> None:
+    assert run("init", "--force", "--model", model, "--hardware", hardware).status == 0
+    file = folder / "gangform.yaml"
+    text = file.read_text()
+    assert re.search(rf"parallelism: {re.escape(written)} +# {said}:", text)
+    file.write_text(text.replace(written, "auto"))
+    assert f"it would be {written}" in run("validate").err
 
 
 def test_init_overwrites_only_by_force(run: Run, folder: Path) -> None:

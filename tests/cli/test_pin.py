@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import gangform.cli.pin
 import gangform.pin
@@ -246,9 +248,63 @@ def test_a_folder_that_cannot_be_written_is_an_environment_fault(
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.EROFS, "Read-only file system", str(fleet))
 
-    monkeypatch.setattr(gangform.cli.pin, "write_text", full)
+    monkeypatch.setattr(gangform.cli.pin, "replace_texts", full)
     before = fleet.read_bytes()
     status, _, err = run("plan", "--pin")
     assert status == 3
     assert "Read-only file system" in err
     assert fleet.read_bytes() == before
+
+
+def test_a_file_that_may_not_be_written_is_left(
+    run: Run, fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: Path(path).name != fleet.name and real(path, mode)
+    )
+    before = fleet.read_bytes()
+    status, _, err = run("plan", "--pin")
+    assert status == 3
+    assert "its owner keeps it from being written" in err
+    assert fleet.read_bytes() == before
+
+
+def test_of_several_files_all_are_written_or_none(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = folder / "profiles" / "servings"
+    home.mkdir(parents=True)
+    for name in ("a", "b"):
+        (home / f"{name}.yaml").write_text(
+            "namespace: llm\nmodel: llama-3.1-8b\npool: h100\n"
+            'engine: {name: vllm, version: "0.32.0"}\nparallelism: auto\ngroups: 1\n'
+            "context: 8192\nadmission: {backend: kueue, queue: serving}\n"
+        )
+    real = Path.open
+
+    def full(path: Path, mode: str = "r", **options: Any) -> Any:
+        if mode == "x" and path.name.startswith(".b.yaml."):
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return real(path, mode, **options)
+
+    before = {path.name: path.read_bytes() for path in home.iterdir()}
+    monkeypatch.setattr(Path, "open", full)
+    status, _, err = run("plan", "--pin")
+    assert status == 3
+    assert "No space left on device" in err
+    assert {path.name: path.read_bytes() for path in home.iterdir()} == before
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert run("plan", "--pin").status == 0
+    assert all("{tensor: 1}" in path.read_text() for path in home.iterdir())
+
+
+def test_json_stays_json(run: Run, fleet: Path) -> None:
+    data = yaml.safe_load(fleet.read_text())
+    fleet.write_text(json.dumps(data, indent=2))
+    assert run("plan", "--pin").status == 0
+    pinned = json.loads(fleet.read_text())
+    assert pinned["servings"][0].pop("parallelism") == {"tensor": 8, "pipeline": 2}
+    assert data["servings"][0].pop("parallelism") == "auto"
+    assert pinned == data

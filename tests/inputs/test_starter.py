@@ -62,7 +62,8 @@ def test_the_arguments_are_written() -> None:
 def test_a_stage_is_a_node_and_stages_hold_the_checkpoint(
     model: str, hardware: str, expected: tuple[int, int, bool]
 ) -> None:
-    assert split(LIBRARY.models[model], LIBRARY.hardware[hardware]) == expected
+    found = split(LIBRARY.models[model], LIBRARY.hardware[hardware])
+    assert (found.tensor, found.pipeline, found.expert_parallel) == expected
 
 
 def test_names_are_checked_all_at_once() -> None:

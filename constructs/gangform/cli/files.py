@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from gangform.cli.terminal import UsageError
@@ -51,13 +52,27 @@ def write_text(target: Path, text: str, *, force: bool) -> None:
         with target.open("x", encoding="utf-8", newline="") as stream:
             stream.write(text)
         return
-    place = target.resolve()
-    fresh = place.with_name(f".{place.name}.{os.urandom(4).hex()}.gangform")
+    replace_texts({target: text})
+
+
+def replace_texts(texts: Mapping[Path, str]) -> None:
+    """Write files instead of older ones. None is touched before all are written beside.
+
+    Raises:
+        OSError: One cannot be written.
+    """
+    fresh: dict[Path, Path] = {}
     try:
-        with fresh.open("x", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-        if place.exists():
-            fresh.chmod(place.stat().st_mode & 0o7777)
-        fresh.replace(place)
+        for target, text in texts.items():
+            place = target.resolve()
+            beside = place.with_name(f".{place.name}.{os.urandom(4).hex()}.gangform")
+            fresh[beside] = place
+            with beside.open("x", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+            if place.exists():
+                beside.chmod(place.stat().st_mode & 0o7777)
+        for beside, place in fresh.items():
+            beside.replace(place)
     finally:
-        fresh.unlink(missing_ok=True)
+        for beside in fresh:
+            beside.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +16,8 @@ from gangform.findings import EnvironmentFault, InputError
 
 if TYPE_CHECKING:
     from gangform.cli.shelves import Shelf
+    from gangform.inputs.cluster import Library
+    from gangform.inputs.parallelism import Parallelism
 
 # ── init ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -109,16 +112,37 @@ def _starter(arguments: Namespace) -> str:
         InputError: A name that is unknown, or that nothing may have.
     """
     from gangform.admission.admission import BACKENDS
+    from gangform.inputs.library import shipped_library
     from gangform.inputs.starter import starter
 
-    return starter(
+    library = shipped_library()
+    written = partial(
+        starter,
         model=arguments.model,
         hardware=arguments.hardware,
         cluster=arguments.cluster,
         name=arguments.name,
         backends=BACKENDS,
+        library=library,
         **{option: value for option in _READ if (value := getattr(arguments, option)) is not None},
     )
+    text = written()
+    chosen = _chosen(text, library)
+    return text if chosen is None else written(parallelism=chosen)
+
+
+def _chosen(text: str, library: Library) -> Parallelism | None:
+    """What `auto` would be in a starter file; `None` where nothing is found, or nothing can be searched."""
+    from gangform.inputs.load import load_text
+    from gangform.plan.serving import plan_serving
+
+    fleet = load_text(text, shelves=library).fleet
+    (cluster,), (serving,) = fleet.clusters, fleet.servings
+    opened = serving.model_copy(update={"parallelism": "auto"})
+    plan = plan_serving(opened, cluster=cluster, library=library, edition=fleet.defaults)
+    if plan.search is None or plan.search.chosen is None:
+        return None
+    return plan.search.chosen.parallelism
 
 
 _READABLE = 6

@@ -46,6 +46,14 @@ def replaced(text: str, before: Source, words: Mapping[Path, tuple[str, str]]) -
     return made if not after.findings and after.value == wanted else None
 
 
+def is_json(text: str, source: Source, path: Path) -> bool:
+    """Whether a text and its key are quoted as JSON asks for."""
+    return path in source.places and all(
+        text.startswith('"', _at(text, place.line, place.column))
+        for place in (source.places.key(path), source.places.value(path))
+    )
+
+
 def _spellings(word: str) -> tuple[str, ...]:
     return word, f'"{word}"', f"'{word}'"
 
@@ -53,13 +61,17 @@ def _spellings(word: str) -> tuple[str, ...]:
 def _offset(text: str, source: Source, path: Path) -> int:
     """Where a value begins."""
     place = source.places.value(path)
+    return _at(text, place.line, place.column)
+
+
+def _at(text: str, line: int, column: int) -> int:
     begin = len(_MARK) if text.startswith(_MARK) else 0
-    for _ in range(place.line - 1):
+    for _ in range(line - 1):
         found = _LINE_END.search(text, begin)
         if found is None:
             break
         begin = found.end()
-    return begin + place.column - 1
+    return begin + column - 1
 
 
 def _with(value: Any, path: Path, new: Any) -> Any:

@@ -1,6 +1,5 @@
 """How a replica is split over GPUs, and what decides where the user leaves that open."""
 
-from collections.abc import Iterator
 from typing import Literal
 
 from gangform.inputs.base import Few, Model
@@ -28,12 +27,16 @@ class Parallelism(Model):
     """Spread whole experts over tensor × data ranks instead of cutting each."""
 
     @property
+    def parts(self) -> dict[str, int | bool]:
+        """What has to be written, by key: `tensor`, and all that is not the default."""
+        return {
+            str(field.alias): getattr(self, name)
+            for name, field in type(self).model_fields.items()
+            if name == "tensor" or getattr(self, name) != field.default
+        }
+
+    @property
     def written(self) -> str:
         """As it stands in YAML, on one line: `{tensor: 8, pipeline: 2}`."""
-        return f"{{{', '.join(self._parts())}}}"
-
-    def _parts(self) -> Iterator[str]:
-        for name, field in type(self).model_fields.items():
-            value = getattr(self, name)
-            if name == "tensor" or value != field.default:
-                yield f"{field.alias}: {str(value).lower()}"
+        words = (f"{key}: {str(value).lower()}" for key, value in self.parts.items())
+        return f"{{{', '.join(words)}}}"

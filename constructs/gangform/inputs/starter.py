@@ -1,7 +1,8 @@
 """The first `gangform.yaml` of a user: short, commented, and without findings.
 
-The split is a place to begin, not a plan: one pipeline stage a node, as many stages as hold the checkpoint with room
-for cache and overheads. `gangform plan` says what it is worth.
+Who calls it may bring the parallelism that the plan would choose. Where nothing can be searched, as for a model of four
+numbers, the split is a place to begin: one pipeline stage a node, as many stages as hold the checkpoint with room for
+cache and overheads. `gangform plan` says what it is worth.
 """
 
 import json
@@ -16,6 +17,7 @@ from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.library import shipped_library
 from gangform.inputs.load import load_text
 from gangform.inputs.model import ModelProfile
+from gangform.inputs.parallelism import Parallelism
 from gangform.inputs.references import unknown
 from gangform.inputs.spans import LoadError
 from gangform.inputs.spelling import label, scalar
@@ -61,14 +63,6 @@ _PLAIN = Backend({}, "", "serving", "decides when a group starts")
 """The same of a backend that came later: its own checks say what else it wants."""
 
 
-class Split(NamedTuple):
-    """How one replica lies on nodes."""
-
-    tensor: int
-    pipeline: int
-    expert_parallel: bool
-
-
 def starter(
     *,
     model: str,
@@ -81,6 +75,7 @@ def starter(
     engine_version: str | None = None,
     backends: Iterable[str] = (),
     library: Library | None = None,
+    parallelism: Parallelism | None = None,
 ) -> str:
     """The text of a fleet file for one model on one kind of node.
 
@@ -95,6 +90,7 @@ def starter(
         engine_version: The engine's release; a recent one by default.
         backends: Further backends that may be named.
         library: What the names refer to; the shipped profiles by default.
+        parallelism: How a group is split; by `split` by default.
 
     Raises:
         InputError: A name that the library or the backends do not have, or a model that no such nodes can hold.
@@ -117,6 +113,8 @@ def starter(
     environment.filters["text"] = scalar
     environment.filters["quoted"] = json.dumps
     backend = BACKENDS.get(admission, _PLAIN)
+    parallelism = parallelism or split(profile, shape)
+    taken = parallelism.tensor * parallelism.pipeline * parallelism.data
     text = environment.get_template("gangform.yaml.j2").render(
         edition=editions()[-1],
         name=label(model) if name is None else name,
@@ -133,7 +131,9 @@ def starter(
         backend=backend,
         versions={"kubernetes": KUBERNETES, "lws": LWS, **backend.versions},
         engine=NEWEST_ENGINE if engine_version is None else engine_version,
-        split=split(profile, shape),
+        parallelism=parallelism.written,
+        taken=taken,
+        nodes=-(-taken // shape.gpu.count),
         context=min(_CONTEXT, profile.context_limit),
     )
     text = _aligned(text)
@@ -142,7 +142,7 @@ def starter(
     return text
 
 
-def split(profile: ModelProfile, shape: HardwareShape) -> Split:
+def split(profile: ModelProfile, shape: HardwareShape) -> Parallelism:
     """A parallelism that fits the shape: tensor inside the node, a pipeline stage a node.
 
     Raises:
@@ -164,7 +164,7 @@ def split(profile: ModelProfile, shape: HardwareShape) -> Split:
                 )
             ]
         )
-    return Split(tensor, stages, expert_parallel)
+    return Parallelism(tensor=tensor, pipeline=stages, expert_parallel=expert_parallel)
 
 
 def _tensor(profile: ModelProfile, gpus: int) -> tuple[int, bool]:
