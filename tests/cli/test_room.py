@@ -53,6 +53,7 @@ def test_the_plan_begins_with_a_verdict_on_the_pools_room(
     [
         (9, "GPUs enough for a failure during a rollout"),
         (6, "short by 2 GPUs for a failure or a rollout"),
+        (4, "short by 2 GPUs for what serves"),
     ],
 )
 def test_the_verdict_follows_the_nodes(
@@ -113,7 +114,7 @@ def test_the_steps_of_an_update_are_shown_where_they_are_wanted(run: Run) -> Non
     assert max(moment["mixed"] for moment in update["timeline"]) == 0
     assert update["leaderAlone"] == {"mixed": 0, "hollow": 1}
     assert (
-        "were the leader ready by itself, at a time 0 groups would answer with two revisions and 1 without"
+        "were a leader ready before its workers, there would answer: 1 group without all its workers"
         in out
     )
 
