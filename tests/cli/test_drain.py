@@ -29,7 +29,7 @@ def test_every_domain_and_node_is_listed(run: Run, racks: Path) -> None:
     ran = run("plan", "drain")
     assert ran.status == 0
     assert ran.out.startswith("prod: what is lost with it, as the plan assumes that groups lie\n")
-    assert "h100/r0/0, h100/r0/1  r1       0 of 2 (50 %)" in ran.out
+    assert "h100/r0/0, h100/r0/1  r1       group 0 (1 of 2, 50 %)" in ran.out
     assert "takes group 0 at once, 1 of 2 keep serving; all back after" in ran.out
 
 
@@ -78,7 +78,7 @@ def test_pods_say_where_groups_lie(run: Run, folder: Path) -> None:
     (folder / "pods.json").write_text(json.dumps({"kind": "List", "items": pods}))
     ran = run("plan", "drain", "gpu-3", "--pods", "pods.json")
     assert ran.status == 0
-    assert "gpu-3  r1       1 of 2 (50 %)  1 of 2 serve" in ran.out
+    assert "gpu-3  r1       group 1 (1 of 2, 50 %)  1 of 2 serve" in ran.out
     assert "Not checked whether the groups find a place" in ran.err
     assert run("plan", "drain", "gpu-9", "--pods", "pods.json").status == 2
     every = json.loads(run("plan", "drain", "--pods", "pods.json", "-o", "json").out)
@@ -102,3 +102,14 @@ def test_pods_that_are_none_are_refused(run: Run, folder: Path) -> None:
     (folder / "x.json").write_text("{}")
     assert run("plan", "drain", "--pods", "x.json").status in (1, 2)
     assert run("plan", "drain", "--pods", "gone.json").status == 2
+
+
+def test_a_drain_stops_at_the_first_group_that_finds_no_place(run: Run, racks: Path) -> None:
+    """Of both groups in one rack neither finds two free nodes elsewhere: the second is never taken."""
+    fleet = racks / "gangform.yaml"
+    text = fleet.read_text().replace("nodes: 9", "nodes: 5").replace("nodes: 5}]", "nodes: 1}]")
+    fleet.write_text(text)
+    lines = run("plan", "drain", "h100/r0").out.splitlines()
+    line = next(one for one in lines if "r1  " in one)
+    assert "groups 0, 1 (2 of 2, 100 %)" in line
+    assert "takes group 0 at once, 1 of 2 keep serving; stops: no group finds" in line

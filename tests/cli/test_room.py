@@ -53,6 +53,7 @@ def test_the_plan_begins_with_a_verdict_on_the_pools_room(
     [
         (9, "GPUs enough for a failure during a rollout"),
         (6, "short by 2 GPUs for a failure or a rollout"),
+        (4, "short by 2 GPUs for what serves"),
     ],
 )
 def test_the_verdict_follows_the_nodes(
@@ -113,7 +114,7 @@ def test_the_steps_of_an_update_are_shown_where_they_are_wanted(run: Run) -> Non
     assert max(moment["mixed"] for moment in update["timeline"]) == 0
     assert update["leaderAlone"] == {"mixed": 0, "hollow": 1}
     assert (
-        "were the leader ready by itself, at a time 0 groups would answer with two revisions and 1 without"
+        "were a leader ready before its workers, there would answer: 1 group without all its workers"
         in out
     )
 
@@ -139,3 +140,20 @@ def test_the_map_says_what_lies_where(run: Run, pool: Callable[..., None]) -> No
     rack = found["capacity"]["losses"][1]
     assert (rack["level"], rack["domain"], rack["chosen"]) == (RACK, ["a"], True)
     assert (rack["gpus"], rack["floorGpus"]) == (18, found["capacity"]["servingGpus"] + 18)
+
+
+def test_what_lacks_a_whole_place_is_said_in_the_rows_of_its_pool_and_of_its_serving(
+    run: Run, folder: Path
+) -> None:
+    """One node of each rack is left: GPUs enough, and no whole place for a third group."""
+    fleet = folder / "gangform.yaml"
+    racks = f"levels: [{RACK}], domains: [{{at: [a], nodes: 3}}, {{at: [b], nodes: 3}}]"
+    text = fleet.read_text().replace("{hardware: h100-8x}", f"{{hardware: h100-8x, {racks}}}")
+    text = text[: text.index("  - name: small")]
+    fleet.write_text(text + f"    topology: {{level: {RACK}}}\n    rollout: {{spareGroups: 1}}\n")
+    lines = run("plan").out.splitlines()
+    row = next(line for line in lines if line.startswith("  r1 "))
+    assert "1 warning" in row
+    pool = next(line for line in lines if line.startswith("  h100 "))
+    assert "2 of 3 groups" in pool
+    assert "no whole place for 1 group" in pool

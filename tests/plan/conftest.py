@@ -107,9 +107,9 @@ def serving(**changes: Any) -> Serving:
     return Serving(**{**given, **changes})
 
 
-def planned(*, on: Cluster | None = None, **changes: Any) -> ServingPlan:
+def planned(*, on: Cluster | None = None, search: bool = False, **changes: Any) -> ServingPlan:
     library = Library(models={}, hardware={})
-    return plan_serving(serving(**changes), cluster=on or cluster(), library=library)
+    return plan_serving(serving(**changes), cluster=on or cluster(), library=library, search=search)
 
 
 @pytest.fixture(scope="session")
@@ -145,3 +145,47 @@ def make_plan() -> MakePlan:
 @pytest.fixture(scope="session")
 def codes() -> Codes:
     return lambda findings: [finding.code.id for finding in findings]
+
+
+@pytest.fixture
+def shipped(make_cluster: MakeCluster) -> Callable[..., ServingPlan]:
+    """A shipped model on shipped hardware."""
+    library = Library.shipped()
+
+    def plan(model: str, hardware: str, **asked: Any) -> ServingPlan:
+        home = make_cluster(pool={"hardware": hardware})
+        given: dict[str, Any] = {
+            "name": "llm",
+            "namespace": "m",
+            "model": model,
+            "pool": "gpu",
+            "engine": {"version": "0.33.0"},
+            "groups": 1,
+            "context": 32_768,
+            "admission": {"backend": "none"},
+            "parallelism": "auto",
+        }
+        serving = Serving.model_validate({**given, **asked}, by_name=True)
+        return plan_serving(serving, cluster=home, library=library)
+
+    return plan
+
+
+@pytest.fixture
+def auto(
+    make_plan: MakePlan,
+    make_cluster: MakeCluster,
+    make_hardware: MakeHardware,
+    make_layered: MakeModel,
+) -> Callable[..., ServingPlan]:
+    def plan(
+        node: dict[str, Any] | None = None,
+        model: dict[str, Any] | None = None,
+        nodes: int | None = None,
+        **asked: Any,
+    ) -> ServingPlan:
+        home = make_cluster(pool={"hardware": make_hardware(**(node or {})), "nodes": nodes})
+        profile = make_layered(**(model or {}))
+        return make_plan(on=home, **{"model": profile, "parallelism": "auto", **asked})
+
+    return plan

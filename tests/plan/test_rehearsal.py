@@ -143,6 +143,15 @@ def test_sets_of_one_group_are_played_in_waves_or_all_at_once(
     assert (rollout.moments[-1].serving, rollout.moments[-1].bound) == (6, 24)
 
 
+def test_a_deployment_takes_no_more_places_than_its_peak(rehearsed: Rehearse) -> None:
+    """A pod that ends holds its node, and without a surge place the new one waits for it."""
+    found = rehearsed(backend="none", groups=2, parallelism=Parallelism(tensor=8))
+    rollout = found.play()
+    assert rollout is not None
+    assert (rollout.bound, rollout.floor) == (2, 1)
+    assert rollout.end == 2 * (found.world.grace + found.world.start)
+
+
 def test_what_is_not_played_says_why(rehearsed: Rehearse) -> None:
     many = rehearsed(groups=41)
     assert many.play() is None

@@ -24,6 +24,8 @@ def capacity_verdict(plan: Capacity) -> str:
     aside = ", bursts aside" if plan.burst else ""
     if plan.has is None:
         return "not checked: no inventory"
+    if plan.has < plan.serving:
+        return f"short by {plan.serving - plan.has} GPUs for what serves" + aside
     if plan.has >= loss.additive:
         return "GPUs enough for a failure during a rollout" + aside
     if plan.has >= loss.floor:
@@ -90,14 +92,16 @@ def update_rows(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Itera
         turns = "each once the one before serves again" if found.staged else "all at once"
         yield "  steps", f"{found.sets} sets of one group, {turns}"
     if plan.lead.scaling is not None:
-        yield "  steps", f"played with {plan.serving.lowest_groups} groups, the autoscaler's fewest"
+        fewest = counted(plan.serving.lowest_groups, "group")
+        yield "  steps", f"played with {fewest}, the autoscaler's fewest"
     yield from _steps(rollout, plan)
     alone = found.play_alone()
     if alone is not None and (alone.mixed or alone.hollow):
+        kinds = {"with two revisions": alone.mixed, "without all its workers": alone.hollow}
+        answers = ", ".join(f"{counted(n, 'group')} {how}" for how, n in kinds.items() if n)
         yield (
             "  readiness",
-            f"were the leader ready by itself, at a time {counted(alone.mixed, 'group')} would answer with two "
-            f"revisions and {alone.hollow} without all workers",
+            f"were a leader ready before its workers, there would answer: {answers}",
         )
 
 

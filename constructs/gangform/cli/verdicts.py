@@ -52,9 +52,14 @@ SERVING: Mapping[str, Callable[[ServingPlan], str]] = {
     "a group holds": _holds,
     "cold start": lambda plan: f"{plan.lead.startup.cold_start}",
     "rollout": _rollout,
-    "findings": lambda plan: summary(plan.findings) or "none",
 }
-"""What the row of a serving says, in order. Names and verdicts come before figures, what went wrong last."""
+"""What the row of a serving says, in order. Names and verdicts come before figures; what went wrong comes last."""
+
+
+def _findings(serving: ServingPlan, plan: ClusterPlan) -> str:
+    """Of the serving, those too that only show beside what else runs on the cluster."""
+    own = [one for one in plan.findings if one.at.path[: len(serving.at)] == serving.at]
+    return summary([*serving.findings, *own]) or "none"
 
 
 def _placed(pool: PoolPlan) -> str:
@@ -65,8 +70,16 @@ def _placed(pool: PoolPlan) -> str:
     return f"{placed} of {counted(wanted, 'group')}"
 
 
+def _room(pool: PoolPlan, capacity: Capacity) -> str:
+    """GPUs, and where they are enough: whether groups find whole places in them."""
+    left = sum(one.wanted + one.extra - one.placed for one in pool.packings)
+    if pool.nodes is None or not left or pool.peak > pool.nodes:
+        return capacity_verdict(capacity)
+    return f"{capacity_verdict(capacity)}; no whole place for {counted(left, 'group')}"
+
+
 POOL: Mapping[str, Callable[[PoolPlan, Capacity], str]] = {
-    "room": lambda _, capacity: capacity_verdict(capacity),
+    "room": _room,
     "groups placed": lambda pool, _: _placed(pool),
     "nodes filled": lambda pool, _: str(pool.needed),
     "at the peak": lambda pool, _: str(pool.peak),
@@ -88,9 +101,14 @@ def verdicts(
     chosen = list(plans)
     yield Block(
         title="Verdicts",
-        columns=("serving", "cluster", *SERVING),
+        columns=("serving", "cluster", *SERVING, "findings"),
         rows=[
-            (one.name, plan.cluster.name, *(say(one) for say in SERVING.values()))
+            (
+                one.name,
+                plan.cluster.name,
+                *(say(one) for say in SERVING.values()),
+                _findings(one, plan),
+            )
             for plan, servings in chosen
             for one in servings
         ],

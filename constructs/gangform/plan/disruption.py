@@ -231,7 +231,9 @@ def _together(released: Sequence[int], groups: int, at: Path) -> Iterator[Findin
         yield Finding(
             code=RELEASED_ALL,
             at=InputPath(at),
-            what=f"all {groups} groups are released, so that no budget is left",
+            what="the only group is released, so that no budget is left"
+            if groups == 1
+            else f"all {groups} groups are released, so that no budget is left",
             fix="release one group at a time, or use mode serial",
         )
     elif len(free) > 1:

@@ -101,6 +101,9 @@ def rehearse(plan: ServingPlan, cluster: Cluster, pool: PoolPlan) -> Rehearsal:
         pods = room.groups * demand.size if whole else room.pods
     made = rollout.peak(each, own.max_surge, own.max_unavailable, sets=sets)
     missing = 0
+    if not sets:
+        # A pod that ends holds its place beside a new one: no more places are counted on than the plan's peak has.
+        pods = made - each if pods is None else min(pods, made - each)
     if room is not None:
         missing = lacking(made - each, room.groups)
     # Kueue alone keeps the places of a group that is updated in place, and takes those of surge groups back.

@@ -24,7 +24,9 @@ def seen(plan: ClusterPlan, pods: Iterable[Manifest]) -> tuple[Held, ...]:
     for serving in plan.servings:
         for workload in serving.workloads:
             own = [one for one in there if text(one, "metadata", "namespace") == serving.namespace]
-            found += _groups(serving.name, workload, own)
+            groups, apart = _groups(serving.name, workload, own), bool(serving.workloads[1:])
+            # Where each group is a set of its own, a second one of a set is none of those that are wanted.
+            found += [one for one in groups if not (apart and one.group)]
     return tuple(found)
 
 

@@ -35,7 +35,8 @@ def cells(loss: Loss | None) -> tuple[str, str, str, str]:
     if loss is None:
         return ("none", "", "nothing", "nothing")
     share = f"{100 * len(loss.groups) // loss.of} %"
-    groups = f"{numbers(loss.groups)} of {loss.of} ({share})"
+    named = f"{'group' if len(loss.groups) == 1 else 'groups'} {numbers(loss.groups)}"
+    groups = f"{named} ({len(loss.groups)} of {loss.of}, {share})"
     back = f"all back {loss.back} later" if loss.back is not None else _homeless(loss)
     if loss.broken:
         does = "does" if len(loss.broken) == 1 else "do"
@@ -57,6 +58,9 @@ def _homeless(loss: Loss) -> str:
 def _drain(loss: Loss) -> str:
     refused = [one for one in loss.drain if one.answer == "refused"]
     free = [one for one in loss.drain if one.answer != "refused"]
+    if loss.home is not None and any(one.answer == "evicted in turn" for one in free):
+        # The first that finds no whole place elsewhere keeps the budget from letting the next go.
+        free = free[: loss.home + 1]
     parts = []
     if free:
         turns = any(one.answer == "evicted in turn" for one in free)
