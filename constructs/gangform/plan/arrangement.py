@@ -12,10 +12,14 @@ from typing import NamedTuple
 
 from gangform.plan.layout import At
 
-MOST_STATES = 4_000
+MOST_STATES = 300
 """States that are looked at before the search gives up."""
 MOST_ITEMS = 120
 """Groups, and domains, beyond which nothing is searched."""
+
+
+Signature = tuple[int, int, tuple["Signature", ...]]
+"""What is left of a domain, what it had, and the same of what lies in it."""
 
 
 class Item(NamedTuple):
@@ -111,10 +115,13 @@ class _Tree:
                     return False
         return True
 
-    def signature(self, at: At) -> tuple[object, ...]:
-        """Alike for domains that may change places."""
-        inside = sorted(map(self.signature, self.inside[at]), key=repr)
-        return (self.slack[at], self.nodes[at], tuple(inside))
+    def signatures(self) -> dict[At, Signature]:
+        """Of every domain, alike for those that may change places."""
+        found: dict[At, Signature] = {}
+        for at in sorted(self.nodes, key=len, reverse=True):
+            inside = sorted(found[finer] for finer in self.inside[at])
+            found[at] = (self.slack[at], self.nodes[at], tuple(inside))
+        return found
 
 
 class _Search:
@@ -124,23 +131,24 @@ class _Search:
         self.tree, self.items, self.free = tree, items, free
         self.chosen: list[At] = []
         self.states = 0
-        self.failed: set[tuple[object, ...]] = set()
+        self.failed: set[tuple[int, Signature]] = set()
 
     def lay(self, position: int) -> bool:
         if position == len(self.items):
             return self.tree.slack[()] >= self.free
-        state = (position, self.tree.signature(()))
+        signatures = self.tree.signatures()
+        state = (position, signatures[()])
         if state in self.failed or self.states > MOST_STATES:
             return False
         self.states += 1
         if self.tree.holds(self.items[position:], self.free):
             item = self.items[position]
-            tried: set[tuple[object, ...]] = set()
+            tried: set[tuple[Signature, ...]] = set()
             for at in sorted(
                 self.tree.level.get(item.depth, ()), key=lambda a: (self.tree.slack[a], a)
             ):
                 nodes = self.tree.need(at, item)
-                alike = tuple(self.tree.signature(at[:depth]) for depth in range(1, len(at) + 1))
+                alike = tuple(signatures[at[:depth]] for depth in range(1, len(at) + 1))
                 if nodes is None or alike in tried:
                     continue
                 tried.add(alike)

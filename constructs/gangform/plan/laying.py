@@ -6,6 +6,7 @@ where no way is left.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from gangform.admission.admission import Demand
@@ -65,11 +66,14 @@ def portions(demand: Demand) -> Portions:
     """What a pod takes of a node, the GPUs first; never more than all of it, which the pods' own check refuses."""
     offered, asked, gpu = demand.hardware.offered, demand.leader, demand.hardware.gpu.resource
     order = sorted(offered, key=lambda name: (name != gpu, name))
+    return _parts(tuple((asked.get(name, 0), offered[name]) for name in order))
+
+
+@lru_cache(maxsize=512)
+def _parts(pairs: tuple[tuple[int, int], ...]) -> Portions:
+    """Of each pair what is asked for over what is offered; most pods of a fleet ask for the same."""
     return tuple(
-        min(Fraction(1), Fraction(asked.get(name, 0), offered[name]))
-        if offered[name]
-        else Fraction(0)
-        for name in order
+        min(Fraction(1), Fraction(want, have)) if have else Fraction(0) for want, have in pairs
     )
 
 

@@ -98,11 +98,12 @@ def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
 
 def _anywhere(demands: Sequence[Demand], groups: Sequence[int]) -> int:
     """Nodes that so many groups fill where no domain holds them together, the largest pods first."""
-    count = sum(n * demand.size for demand, n in zip(demands, groups, strict=True))
-    lie = Layout([((), count)], 0)
-    for demand, number in sorted(
-        zip(demands, groups, strict=True), key=lambda pair: order(pair[0])
-    ):
+    pairs = [(demand, portions(demand), n) for demand, n in zip(demands, groups, strict=True)]
+    # A pod that takes all GPUs of its node shares it with none.
+    whole = sum(n * demand.size for demand, taken, n in pairs if taken[0] == 1)
+    shared = sorted((pair for pair in pairs if pair[1][0] != 1), key=lambda pair: order(pair[0]))
+    lie = Layout([((), sum(n * demand.size for demand, _, n in shared))], 0)
+    for demand, taken, number in shared:
         lie.lay(
             Load(
                 serving=demand.serving,
@@ -114,10 +115,10 @@ def _anywhere(demands: Sequence[Demand], groups: Sequence[int]) -> int:
                 depth=0,
                 host=False,
                 exclusive=False,
-                portions=portions(demand),
+                portions=taken,
             )
         )
-    return sum(domain.filled for domain in lie.domains())
+    return whole + sum(domain.filled for domain in lie.domains())
 
 
 def _packing(pool: Pool, demand: Demand, lie: Layout) -> Packing:
