@@ -18,9 +18,10 @@ from pydantic import ValidationError
 from gangform.findings import Finding, InputError, InputPath, Severity, declare
 from gangform.inputs.configuration import Configuration
 from gangform.inputs.decoders import Decoder
-from gangform.inputs.families import FAMILIES, decoder
+from gangform.inputs.families import FAMILIES, decoder, strange
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.nearest import nearest
+from gangform.inputs.positions import limit
 from gangform.inputs.quantization import Format, Storage, storage
 from gangform.inputs.spelling import entry
 from gangform.inputs.translate import translate
@@ -103,9 +104,7 @@ def import_checkpoint(path: Path, *, repository: str | None, name: str | None) -
     stored = storage(files.config, files.quantization)
     if found or made is None or repository is None or isinstance(stored, str):
         raise InputError(found)
-    context = config.positive("max_position_embeddings")
     fields = _fields(made, stored, files, repository, config)
-    fields["context_limit"] = context
     fields["name"] = name or usual_name(repository)
     counted = fields.pop("counted")
     profile = _checked(fields)
@@ -177,6 +176,14 @@ def _repository(path: Path, files: _Files) -> str | None:
 # ── what is missing ──────────────────────────────────────────────────────────────────────────────
 
 
+_BY_HAND = (
+    "write a profile with `checkpoint`, `contextLimit` and `measured: {weightsPerGpu, kvBytesPerToken}` from an "
+    "engine's log; for an architecture it takes what each layer keeps of a token, and which weights tensor ranks share"
+)
+_MOST = 10**15
+"""Weights: a thousand times the largest model, and no size of which is too large for a number."""
+
+
 def _faults(
     config: Configuration, files: _Files, repository: str | None, path: Path
 ) -> Iterator[Finding]:
@@ -188,7 +195,8 @@ def _faults(
             what=f"no part of {path} is the hub's models--ORG--NAME, and {CONFIG} says no id",
             fix="write --repository ORG/NAME, or the path that the engine loads",
         )
-    if decoder(config) is None:
+    made = decoder(config)
+    if made is None:
         named = ", ".join(config.classes) or "nothing"
         near = nearest(config.classes[0], FAMILIES) if config.classes else []
         like = f"; near it {' and '.join(near)}" if near else ""
@@ -196,12 +204,20 @@ def _faults(
             code=UNKNOWN,
             at=at,
             what=f"`architectures` says {named}, whose layers are not known here{like}",
-            fix="write a profile with `checkpoint`, `contextLimit` and `measured: {weightsPerGpu, kvBytesPerToken}` "
-            "from an engine's log; for an architecture it takes what each layer keeps of a token, and which weights "
-            "tensor ranks share",
+            fix=_BY_HAND,
         )
     else:
-        config.positive("max_position_embeddings")
+        limit(config)
+        odd = strange(config)
+        if odd:
+            yield Finding(
+                code=UNKNOWN,
+                at=at,
+                what=f"{CONFIG} says {', '.join(odd)}, and a {config.classes[0]} is not known here to have that",
+                fix=_BY_HAND,
+            )
+        if not config.missing and max(made.weights) > _MOST:
+            config.missing.append("numbers of a size that a checkpoint has")
         missing = sorted(set(config.missing))
         if missing:
             yield Finding(
@@ -262,6 +278,7 @@ def _fields(
     counted = sum(one.size for one in classes.values()) + draft
     total = _total(files)
     origin = f"{CONFIG} of {repository}"
+    context = limit(config)
     sources = {
         "weights": origin,
         "checkpoint": f"metadata.total_size in {INDEX}"
@@ -270,7 +287,7 @@ def _fields(
         "parameters": "calculated from the architecture"
         + ("" if made.exact else "; not verified: small matrices are left out")
         + (f"; {' and '.join(config.media)} left out" if config.media else ""),
-        "contextLimit": f"max_position_embeddings, {origin}",
+        "contextLimit": f"{context.said}, {origin}",
         "architecture": origin,
     }
     fields: dict[str, Any] = {
@@ -278,6 +295,7 @@ def _fields(
         "weights": most.format.name,
         "checkpoint": Bytes(total or counted),
         "parameters": weights.loaded,
+        "context_limit": context.tokens,
         "architecture": made.architecture,
         "sources": sources,
     }
@@ -314,7 +332,8 @@ def _draft(
     if files.tensors is not None:
         names = files.tensors.get("weight_map")
         after = f"layers.{layers}."
-        if not any(after in name or name.startswith("mtp.") for name in names or ()):
+        known = names if isinstance(names, Mapping) else ()
+        if not any(after in name or name.startswith("mtp.") for name in known):
             return 0, ""
         said = f"which {INDEX} names"
     rest = weights.draft - weights.draft_experts - weights.draft_tables
@@ -329,7 +348,8 @@ def _draft(
 def _total(files: _Files) -> int:
     metadata = (files.tensors or {}).get("metadata")
     total = metadata.get("total_size") if isinstance(metadata, Mapping) else None
-    return int(total) if isinstance(total, (int, float)) and total > 0 else 0
+    # Some tools write it as a number with a point.
+    return int(total) if isinstance(total, (int, float)) and 0 < total < 4 * _MOST else 0
 
 
 def _remarks(
