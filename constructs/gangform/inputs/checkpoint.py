@@ -289,6 +289,7 @@ def _fields(
         + (f"; {' and '.join(config.media)} left out" if config.media else ""),
         "contextLimit": f"{context.said}, {origin}",
         "architecture": origin,
+        **{f"architecture.{part}": f"{origin}; {note}" for part, note in made.notes.items()},
     }
     fields: dict[str, Any] = {
         "repository": repository,

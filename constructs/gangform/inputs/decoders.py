@@ -43,6 +43,8 @@ class Decoder(NamedTuple):
     weights: Weights
     exact: bool = True
     """Whether every matrix is known; else small ones are left out."""
+    notes: Mapping[str, str] = {}
+    """What should be known of a part of the architecture: its name → what is not verified."""
 
 
 def grouped(
@@ -140,9 +142,9 @@ def made(
     """A decoder out of its parts, with tables and the last norm.
 
     more: further fields of the architecture, `None` where it has none; `layers`, where no number in the configuration
-    says how many there are; `exact`, as the decoder has it; `tied`, where nothing says it.
+    says how many there are; `exact` and `notes`, as the decoder has them; `tied`, where nothing says it.
     """
-    exact = more.pop("exact", True)
+    exact, notes = more.pop("exact", True), more.pop("notes", {})
     tables, tied = tables_of(config, tied=more.pop("tied", False))
     hidden = config.positive("hidden_size")
     shape = {
@@ -155,7 +157,7 @@ def made(
     }
     # The norm after the last layer.
     whole = weights.replicated + hidden
-    return Decoder(shape, weights._replace(embeddings=tables, replicated=whole), exact)
+    return Decoder(shape, weights._replace(embeddings=tables, replicated=whole), exact, notes)
 
 
 def with_draft(

@@ -92,6 +92,7 @@ def deepseek_v4(config: Configuration) -> Decoder:
         compressed=tuple({"layers": n, "ratio": ratio} for ratio, n in sorted(counts.items())),
         indexer=indexer,
         streams=streams if streams > 1 else None,
+        notes={"windows": "the states of compressors are not verified"} if kept else {},
     )
 
 

@@ -83,6 +83,7 @@ def minimax_m3(config: Configuration) -> Decoder:
         dense_layers=first or None,
         dense_width=dense_width if first else None,
         indexer=index,
+        notes={"indexer": "keys in bf16, one head of them: not verified"} if index else {},
     )
 
 
