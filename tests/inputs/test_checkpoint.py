@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.inputs.checkpoints import (
     DEEPSEEK,
+    NEMOTRON,
     PUBLISHED,
     QWEN,
     Config,
@@ -81,7 +82,7 @@ def test_layers_that_keep_other_things_are_said(tmp_path: Path) -> None:
         ({"quant_method": "mxfp4", "modules_to_not_convert": ["x.layers.1", "self_attn"]}, "mxfp4", "mxfp4", "bf16"),
         ({"quant_method": "awq", "bits": 4, "group_size": 128}, "int4", "int4", "int4"),
         ({"quant_method": "gptq", "bits": 4, "ignore": ["model.layers.*.self_attn"]}, "int4", "int4", "bf16"),
-        ({"quant_algo": "NVFP4", "exclude_modules": ["model.layers.93.self_attn*"]}, "nvfp4", "nvfp4", "bf16"),
+        ({"quant_algo": "NVFP4", "exclude_modules": ["model.layers.*.self_attn*"]}, "nvfp4", "nvfp4", "bf16"),
         (
             {
                 "quant_method": "compressed-tensors",
@@ -95,9 +96,11 @@ def test_layers_that_keep_other_things_are_said(tmp_path: Path) -> None:
             {
                 "quant_algo": "MIXED_PRECISION",
                 "quantized_layers": {
-                    "model.layers.93.mlp.experts": {"quant_algo": "NVFP4"},
-                    "model.layers.93.self_attn.q_proj": {"quant_algo": "FP8"},
-                    "model.layers.93.self_attn.o_proj": {"quant_algo": "FP8"},
+                    f"model.layers.{at}.{module}": {"quant_algo": algorithm}
+                    for at in range(94)
+                    for module, algorithm in (
+                        ("mlp.experts", "NVFP4"), ("self_attn.q_proj", "FP8"), ("self_attn.o_proj", "FP8")
+                    )
                 },
             },
             "nvfp4", "nvfp4", "fp8",
@@ -111,6 +114,43 @@ def test_classes_of_weights_have_their_formats(
     assert made.weights == weights
     assert made.tensors.experts and made.tensors.experts.format == experts
     assert made.tensors.attention and made.tensors.attention.format == attention
+
+
+def test_layers_that_are_left_out_count_as_so_many(tmp_path: Path) -> None:
+    """As NVIDIA leaves out the layers before and after attention."""
+    kept = [
+        f"backbone.layers.{at}.mixer.{one}" for at in range(6) for one in ("in_proj", "out_proj")
+    ]
+    said = {"quant_algo": "NVFP4", "exclude_modules": kept}
+    made = profile(tmp_path, NEMOTRON | {"quantization_config": said})
+    whole = profile(tmp_path, NEMOTRON | {"quantization_config": said | {"exclude_modules": []}})
+    assert made.tensors.attention and whole.tensors.attention
+    # 6 of 12 layers that attend and 48 of Mamba, at two bytes instead of nine sixteenths.
+    share = int(made.tensors.attention.size) / int(whole.tensors.attention.size)
+    assert abs(share - (6 * 2 + 54 * 9 / 16) / (60 * 9 / 16)) < 1e-6
+    assert made.tensors.attention.format == "nvfp4"
+
+
+def test_the_first_layers_do_not_speak_for_experts(tmp_path: Path) -> None:
+    """A pattern for layers without experts, as NVIDIA writes it for GLM."""
+    some = [f"model.layers.{at}.*" for at in range(3)]
+    said = {"quant_algo": "NVFP4", "exclude_modules": ["lm_head", *some]}
+    made = profile(tmp_path, DEEPSEEK | {"quantization_config": said})
+    assert made.tensors.experts
+    assert int(made.tensors.experts.size) == made.expert_parameters * 9 // 16
+
+
+def test_a_format_said_layer_by_layer_is_quick_to_read(tmp_path: Path) -> None:
+    each = {"quant_algo": "NVFP4"}
+    listed = {
+        f"model.layers.{at}.mlp.experts.{expert}.gate_proj": each
+        for at in range(94)
+        for expert in range(128)
+    }
+    said = {"quant_algo": "MIXED_PRECISION", "quantized_layers": listed}
+    made = profile(tmp_path, QWEN | {"quantization_config": said})
+    assert made.weights == "nvfp4"
+    assert made.tensors.attention and made.tensors.attention.format == "bf16"
 
 
 def test_four_bits_take_what_their_scales_take_too(tmp_path: Path) -> None:

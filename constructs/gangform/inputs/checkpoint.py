@@ -99,9 +99,9 @@ def import_checkpoint(path: Path, *, repository: str | None, name: str | None) -
     files = _read(path)
     repository = repository or _repository(path, files)
     config = Configuration(files.config)
-    found = list(_faults(config, files, repository, path))
-    made = decoder(config)
     stored = storage(files.config, files.quantization)
+    found = list(_faults(config, stored, repository, path))
+    made = decoder(config)
     if found or made is None or repository is None or isinstance(stored, str):
         raise InputError(found)
     fields = _fields(made, stored, files, repository, config)
@@ -185,7 +185,7 @@ _MOST = 10**15
 
 
 def _faults(
-    config: Configuration, files: _Files, repository: str | None, path: Path
+    config: Configuration, stored: Storage | str, repository: str | None, path: Path
 ) -> Iterator[Finding]:
     at = InputPath(("models",))
     if repository is None:
@@ -226,7 +226,6 @@ def _faults(
                 what=f"{CONFIG} of a {config.classes[0]} does not say {', '.join(missing)}",
                 fix="take the file of the published model; one that was cut or merged lacks them",
             )
-    stored = storage(files.config, files.quantization)
     if isinstance(stored, str):
         yield Finding(
             code=STORAGE_UNKNOWN,
@@ -249,22 +248,33 @@ class _Class(NamedTuple):
         return -(-(self.weights * self.each).numerator // (self.weights * self.each).denominator)
 
 
-def _classes(made: Decoder, stored: Storage, layers: int) -> dict[str, _Class]:
-    """Each class of weights as it is stored; the last layer speaks for all, the first for layers without experts."""
-    weights, latent = made.weights, made.architecture["attention"]["kind"] == "mla"
-    sparse = made.architecture.get("experts") is not None
+def _classes(made: Decoder, stored: Storage) -> dict[str, _Class]:
+    """Each class of weights as it is stored, in the mean over the layers that have it."""
+    shape, weights = made.architecture, made.weights
+    layers, experts = shape["layers"], shape.get("experts")
+    latent = shape["attention"]["kind"] == "mla"
+    # Where a layer is one thing alone, few attend or mix.
+    others = sum(one["layers"] for one in shape.get("states") or ())
+    full = shape.get("full_layers")
+    mixing = layers if full is None or shape.get("compressed") else full + others
+    sparse = 0
+    if experts is not None:
+        sparse = experts.get("layers") or layers - (shape.get("dense_layers") or 0)
     kinds = {
-        "experts": ("experts", weights.experts),
-        "attention": ("attention", weights.attention),
-        "replicated": ("replicated" if latent else "", weights.replicated),
-        "dense": ("dense" if sparse else "plain", weights.dense),
-        "embeddings": ("", weights.embeddings),
+        "experts": ("experts", sparse, weights.experts),
+        "attention": ("attention", mixing, weights.attention),
+        "replicated": ("replicated" if latent else "", mixing, weights.replicated),
+        "dense": ("dense", sparse, weights.dense) if sparse else ("plain", layers, weights.dense),
+        "embeddings": ("", 0, weights.embeddings),
     }
     found = {}
-    for name, (kind, count) in kinds.items():
-        formats = stored.formats(kind, max(0, layers - 1)) if kind else [stored.plain]
-        each = sum((one.each for one in formats), Fraction(0)) / len(formats)
-        found[name] = _Class(count, each, min(formats, key=lambda one: one.each))
+    for name, (kind, having, count) in kinds.items():
+        each, usual = stored.plain.each, stored.plain
+        if kind and count:
+            first = shape.get("dense_layers") or 0 if kind in ("experts", "dense") else 0
+            asked = range(min(first, layers - 1), layers)
+            each, usual = stored.mean(kind, asked, max(1, min(having, layers)))
+        found[name] = _Class(count, each, usual)
     return found
 
 
@@ -272,7 +282,7 @@ def _fields(
     made: Decoder, stored: Storage, files: _Files, repository: str, config: Configuration
 ) -> dict[str, Any]:
     layers, weights = made.architecture["layers"], made.weights
-    classes = _classes(made, stored, layers)
+    classes = _classes(made, stored)
     most = max(classes.values(), key=lambda one: one.weights)
     draft, kept = _draft(made, classes, files, layers)
     counted = sum(one.size for one in classes.values()) + draft
