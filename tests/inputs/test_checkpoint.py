@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.inputs.checkpoints import (
     DEEPSEEK,
@@ -240,6 +240,7 @@ JSON = st.sampled_from(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @example(family="Glm4MoeForCausalLM", changed={"first_k_dense_replace": 10**9}, base="GLM-4.5")
 @given(
     family=st.sampled_from(sorted(FAMILIES)),
