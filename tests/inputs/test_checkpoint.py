@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.inputs.checkpoints import (
+    DEEPSEEK,
+    NEMOTRON,
+    PUBLISHED,
+    QWEN,
+    Config,
+    codes,
+    config,
+    index,
+    profile,
+    written,
+)
 
 from gangform.findings import InputError
 from gangform.inputs.checkpoint import import_checkpoint, usual_name
@@ -18,163 +27,6 @@ from gangform.inputs.configuration import Configuration
 from gangform.inputs.families import FAMILIES, decoder
 from gangform.inputs.model import ModelProfile
 from gangform.units import Bytes
-
-Config = dict[str, Any]
-
-DEEPSEEK_FP8: Config = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
-
-
-def config(name: str, **fields: Any) -> Config:
-    return {
-        "architectures": [name],
-        "max_position_embeddings": 131072,
-        "dtype": "bfloat16",
-        **fields,
-    }
-
-
-DEEPSEEK = config(
-    "DeepseekV3ForCausalLM", num_hidden_layers=61, hidden_size=7168, num_attention_heads=128, kv_lora_rank=512,
-    qk_rope_head_dim=64, qk_nope_head_dim=128, v_head_dim=128, q_lora_rank=1536, n_routed_experts=256,
-    n_shared_experts=1, num_experts_per_tok=8, moe_intermediate_size=2048, first_k_dense_replace=3,
-    intermediate_size=18432, vocab_size=129280, num_nextn_predict_layers=1, quantization_config=DEEPSEEK_FP8,
-)  # fmt: skip
-KIMI = DEEPSEEK | {
-    "num_attention_heads": 64, "n_routed_experts": 384, "first_k_dense_replace": 1, "vocab_size": 163840,
-    "num_nextn_predict_layers": 0,
-}  # fmt: skip
-GLM = config(
-    "GlmMoeDsaForCausalLM", num_hidden_layers=78, hidden_size=6144, num_attention_heads=64, kv_lora_rank=512,
-    qk_rope_head_dim=64, qk_nope_head_dim=192, v_head_dim=256, q_lora_rank=2048, n_routed_experts=256,
-    n_shared_experts=1, num_experts_per_tok=8, moe_intermediate_size=2048, first_k_dense_replace=3,
-    intermediate_size=12288, vocab_size=154880, index_head_dim=128, index_n_heads=32, index_topk=2048,
-    indexer_types=["full"] * 21 + ["shared"] * 57,
-)  # fmt: skip
-LLAMA = config(
-    "LlamaForCausalLM", num_hidden_layers=126, hidden_size=16384, num_attention_heads=128, num_key_value_heads=8,
-    head_dim=128, intermediate_size=53248, vocab_size=128256,
-)  # fmt: skip
-QWEN = config(
-    "Qwen3MoeForCausalLM", model_type="qwen3_moe", num_hidden_layers=94, hidden_size=4096, num_attention_heads=64,
-    num_key_value_heads=4, head_dim=128, num_experts=128, num_experts_per_tok=8, moe_intermediate_size=1536,
-    intermediate_size=12288, vocab_size=151936,
-)  # fmt: skip
-CODER = QWEN | {
-    "num_hidden_layers": 62, "hidden_size": 6144, "num_attention_heads": 96, "num_key_value_heads": 8,
-    "num_experts": 160, "moe_intermediate_size": 2560,
-}  # fmt: skip
-MIXTRAL = config(
-    "MixtralForCausalLM", model_type="mixtral", num_hidden_layers=56, hidden_size=6144, num_attention_heads=48,
-    num_key_value_heads=8, num_local_experts=8, num_experts_per_tok=2, intermediate_size=16384, vocab_size=32000,
-)  # fmt: skip
-MAVERICK = config("Llama4ForConditionalGeneration", vision_config={}) | {
-    "text_config": {
-        "num_hidden_layers": 48, "hidden_size": 5120, "num_attention_heads": 40, "num_key_value_heads": 8,
-        "head_dim": 128, "num_local_experts": 128, "num_experts_per_tok": 1, "intermediate_size": 8192,
-        "intermediate_size_mlp": 16384, "interleave_moe_layer_step": 2, "vocab_size": 202048,
-        "attention_chunk_size": 8192,
-    }
-}  # fmt: skip
-OSS = config(
-    "GptOssForCausalLM", num_hidden_layers=36, hidden_size=2880, num_attention_heads=64, num_key_value_heads=8,
-    head_dim=64, num_local_experts=128, num_experts_per_tok=4, intermediate_size=2880, vocab_size=201088,
-    sliding_window=128, layer_types=["sliding_attention", "full_attention"] * 18,
-    quantization_config={
-        "quant_method": "mxfp4",
-        "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "lm_head"],
-    },
-)  # fmt: skip
-MINIMAX = config(
-    "MiniMaxM2ForCausalLM", model_type="minimax_m2", num_hidden_layers=62, hidden_size=3072, num_attention_heads=48,
-    num_key_value_heads=8, head_dim=128, num_local_experts=256, num_experts_per_tok=8, intermediate_size=1536,
-    vocab_size=200064,
-)  # fmt: skip
-MINIMAX_3 = config(
-    "MiniMaxM3ForCausalLM", num_hidden_layers=60, hidden_size=6144, num_attention_heads=64, num_key_value_heads=4,
-    head_dim=128, num_local_experts=128, n_shared_experts=1, num_experts_per_tok=4, intermediate_size=3072,
-    dense_intermediate_size=12288, moe_layer_freq=[0] * 3 + [1] * 57, vocab_size=200064,
-)  # fmt: skip
-GLM_4 = config(
-    "Glm4MoeForCausalLM", num_hidden_layers=92, hidden_size=5120, num_attention_heads=96, num_key_value_heads=8,
-    head_dim=128, n_routed_experts=160, n_shared_experts=1, num_experts_per_tok=8, moe_intermediate_size=1536,
-    first_k_dense_replace=3, intermediate_size=12288, vocab_size=151552, attention_bias=True, use_qk_norm=True,
-)  # fmt: skip
-QWEN_35 = config(
-    "Qwen3_5MoeForConditionalGeneration", num_hidden_layers=60, hidden_size=4096, num_attention_heads=32,
-    num_key_value_heads=2, head_dim=256, full_attention_interval=4, linear_conv_kernel_dim=4,
-    linear_num_key_heads=16, linear_key_head_dim=128, linear_num_value_heads=64, linear_value_head_dim=128,
-    mamba_ssm_dtype="float32", num_experts=512, num_experts_per_tok=10, moe_intermediate_size=1024,
-    shared_expert_intermediate_size=1024, vocab_size=248320,
-)  # fmt: skip
-NEMOTRON = config(
-    "NemotronHForCausalLM", hidden_size=8192, num_attention_heads=64, num_key_value_heads=2, head_dim=128,
-    layers_block_type=["mamba", "moe"] * 48 + ["attention"] * 12, mamba_num_heads=256, mamba_head_dim=64,
-    ssm_state_size=128, n_groups=8, conv_kernel=4, mamba_ssm_cache_dtype="float32", n_routed_experts=512,
-    n_shared_experts=1, num_experts_per_tok=22, moe_intermediate_size=5120, moe_latent_size=2048,
-    moe_shared_expert_intermediate_size=10240, vocab_size=131072,
-)  # fmt: skip
-V4 = config(
-    "DeepseekV4ForCausalLM", num_hidden_layers=61, hidden_size=7168, num_attention_heads=128, head_dim=512,
-    q_lora_rank=1536, o_lora_rank=1024, o_groups=16, n_routed_experts=384, n_shared_experts=1,
-    num_experts_per_tok=6, moe_intermediate_size=3072, vocab_size=129280, sliding_window=128, index_head_dim=128,
-    compress_ratios=[128, 128, *([4, 128] * 30)][:62], expert_dtype="fp4", quantization_config=DEEPSEEK_FP8,
-)  # fmt: skip
-KIMI_3 = config(
-    "KimiLinearForCausalLM", num_hidden_layers=93, hidden_size=7168, num_attention_heads=96, kv_lora_rank=512,
-    qk_rope_head_dim=64, qk_nope_head_dim=128, v_head_dim=128, q_lora_rank=1536, num_experts=896,
-    num_shared_experts=2, num_experts_per_token=16, moe_intermediate_size=3072, routed_expert_hidden_size=3584,
-    first_k_dense_replace=1, intermediate_size=33792, vocab_size=163840, mla_use_output_gate=True,
-    linear_attn_config={
-        "full_attn_layers": list(range(24)), "kda_layers": list(range(69)), "num_heads": 96, "head_dim": 128,
-        "short_conv_kernel_size": 4, "use_full_rank_gate": True,
-    },
-)  # fmt: skip
-
-# Billions, rounded: of all weights, of routed experts.
-PUBLISHED: Mapping[str, tuple[Config, str, str]] = {
-    "DeepSeek-R1": (DEEPSEEK, "671.0", "653.9"),
-    "Kimi-K2": (KIMI, "1026.4", "1014.7"),
-    "GLM-5.2": (GLM, "743.4", "724.8"),
-    "Llama-3.1-405B": (LLAMA, "405.9", "0.0"),
-    "Qwen3-235B": (QWEN, "235.1", "227.1"),
-    "Qwen3-Coder-480B": (CODER, "480.2", "468.1"),
-    "Mixtral-8x22B": (MIXTRAL, "140.6", "135.3"),
-    "Llama-4-Maverick": (MAVERICK, "400.7", "386.5"),
-    "gpt-oss-120b": (OSS, "116.8", "114.7"),
-    "MiniMax-M2": (MINIMAX, "228.7", "224.7"),
-    "MiniMax-M3": (MINIMAX_3, "425.9", "413.1"),
-    "GLM-4.5": (GLM_4, "352.8", "336.0"),
-    "Qwen3.5-397B": (QWEN_35, "396.3", "386.5"),
-    "Nemotron-3-Ultra": (NEMOTRON, "549.3", "515.4"),
-    "DeepSeek-V4-Pro": (V4, "1571.7", "1547.4"),
-    "Kimi-K3": (KIMI_3, "2779.5", "2722.7"),
-}
-
-
-def written(folder: Path, value: Any, **beside: Any) -> Path:
-    folder.mkdir(exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(value))
-    for name, content in beside.items():
-        (folder / f"{name.replace('_', '.')}.json").write_text(json.dumps(content))
-    return folder
-
-
-def index(folder: Path, total: int, *names: str) -> None:
-    value = {
-        "metadata": {"total_size": total},
-        "weight_map": dict.fromkeys(names, "one.safetensors"),
-    }
-    (folder / "model.safetensors.index.json").write_text(json.dumps(value))
-
-
-def profile(folder: Path, value: Config) -> ModelProfile:
-    return import_checkpoint(written(folder, value), repository="org/model", name=None).profile
-
-
-def codes(folder: Path, value: Any, repository: str | None = "org/model") -> list[str]:
-    with pytest.raises(InputError) as error:
-        import_checkpoint(written(folder, value), repository=repository, name=None)
-    return [one.code.id for one in error.value.findings]
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -212,6 +64,13 @@ def test_layers_that_keep_other_things_are_said(tmp_path: Path) -> None:
     assert mixed and (mixed.layers, mixed.attending, mixed.states[0].layers) == (108, 12, 48)
     packed = made["DeepSeek-V4-Pro"]
     assert packed and [(one.layers, one.ratio) for one in packed.compressed] == [(30, 4), (31, 128)]
+    # Beside the window: keys, values and scores of what is not compressed yet, in four bytes each.
+    assert [(one.layers, one.tokens, one.size) for one in packed.windows] == [
+        (61, 128, None),
+        (30, 8, 8 * (2 * 512 + 2 * 128)),
+        (31, 128, 8 * 512),
+    ]
+    assert packed.streams == 4
     kimi = made["Kimi-K3"]
     assert kimi and (kimi.attending, kimi.states[0].layers) == (24, 69)
 
@@ -223,7 +82,7 @@ def test_layers_that_keep_other_things_are_said(tmp_path: Path) -> None:
         ({"quant_method": "mxfp4", "modules_to_not_convert": ["x.layers.1", "self_attn"]}, "mxfp4", "mxfp4", "bf16"),
         ({"quant_method": "awq", "bits": 4, "group_size": 128}, "int4", "int4", "int4"),
         ({"quant_method": "gptq", "bits": 4, "ignore": ["model.layers.*.self_attn"]}, "int4", "int4", "bf16"),
-        ({"quant_algo": "NVFP4", "exclude_modules": ["model.layers.93.self_attn*"]}, "nvfp4", "nvfp4", "bf16"),
+        ({"quant_algo": "NVFP4", "exclude_modules": ["model.layers.*.self_attn*"]}, "nvfp4", "nvfp4", "bf16"),
         (
             {
                 "quant_method": "compressed-tensors",
@@ -237,9 +96,11 @@ def test_layers_that_keep_other_things_are_said(tmp_path: Path) -> None:
             {
                 "quant_algo": "MIXED_PRECISION",
                 "quantized_layers": {
-                    "model.layers.93.mlp.experts": {"quant_algo": "NVFP4"},
-                    "model.layers.93.self_attn.q_proj": {"quant_algo": "FP8"},
-                    "model.layers.93.self_attn.o_proj": {"quant_algo": "FP8"},
+                    f"model.layers.{at}.{module}": {"quant_algo": algorithm}
+                    for at in range(94)
+                    for module, algorithm in (
+                        ("mlp.experts", "NVFP4"), ("self_attn.q_proj", "FP8"), ("self_attn.o_proj", "FP8")
+                    )
                 },
             },
             "nvfp4", "nvfp4", "fp8",
@@ -253,6 +114,43 @@ def test_classes_of_weights_have_their_formats(
     assert made.weights == weights
     assert made.tensors.experts and made.tensors.experts.format == experts
     assert made.tensors.attention and made.tensors.attention.format == attention
+
+
+def test_layers_that_are_left_out_count_as_so_many(tmp_path: Path) -> None:
+    """As NVIDIA leaves out the layers before and after attention."""
+    kept = [
+        f"backbone.layers.{at}.mixer.{one}" for at in range(6) for one in ("in_proj", "out_proj")
+    ]
+    said = {"quant_algo": "NVFP4", "exclude_modules": kept}
+    made = profile(tmp_path, NEMOTRON | {"quantization_config": said})
+    whole = profile(tmp_path, NEMOTRON | {"quantization_config": said | {"exclude_modules": []}})
+    assert made.tensors.attention and whole.tensors.attention
+    # 6 of 12 layers that attend and 48 of Mamba, at two bytes instead of nine sixteenths.
+    share = int(made.tensors.attention.size) / int(whole.tensors.attention.size)
+    assert abs(share - (6 * 2 + 54 * 9 / 16) / (60 * 9 / 16)) < 1e-6
+    assert made.tensors.attention.format == "nvfp4"
+
+
+def test_the_first_layers_do_not_speak_for_experts(tmp_path: Path) -> None:
+    """A pattern for layers without experts, as NVIDIA writes it for GLM."""
+    some = [f"model.layers.{at}.*" for at in range(3)]
+    said = {"quant_algo": "NVFP4", "exclude_modules": ["lm_head", *some]}
+    made = profile(tmp_path, DEEPSEEK | {"quantization_config": said})
+    assert made.tensors.experts
+    assert int(made.tensors.experts.size) == made.expert_parameters * 9 // 16
+
+
+def test_a_format_said_layer_by_layer_is_quick_to_read(tmp_path: Path) -> None:
+    each = {"quant_algo": "NVFP4"}
+    listed = {
+        f"model.layers.{at}.mlp.experts.{expert}.gate_proj": each
+        for at in range(94)
+        for expert in range(128)
+    }
+    said = {"quant_algo": "MIXED_PRECISION", "quantized_layers": listed}
+    made = profile(tmp_path, QWEN | {"quantization_config": said})
+    assert made.weights == "nvfp4"
+    assert made.tensors.attention and made.tensors.attention.format == "bf16"
 
 
 def test_four_bits_take_what_their_scales_take_too(tmp_path: Path) -> None:
@@ -342,6 +240,7 @@ JSON = st.sampled_from(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @example(family="Glm4MoeForCausalLM", changed={"first_k_dense_replace": 10**9}, base="GLM-4.5")
 @given(
     family=st.sampled_from(sorted(FAMILIES)),

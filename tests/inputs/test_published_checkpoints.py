@@ -18,7 +18,7 @@ from gangform.inputs.checkpoint import import_checkpoint
 pytestmark = pytest.mark.network
 
 WHEEL = "aiconfigurator-core==0.12.0"
-REFUSED = ("Gemma4", "MiMo", "Step3p7", "DeciLM")
+REFUSED = ("Gemma4", "MiMoForCausalLM", "Step3p7", "DeciLM")
 """Classes that are not described here."""
 BILLIONS = {
     "deepseek-ai/DeepSeek-R1": 671.0,
@@ -32,7 +32,10 @@ BILLIONS = {
     "meta-llama/Llama-4-Maverick-17B-128E-Instruct": 400.7,
     "mistralai/Mixtral-8x22B-v0.1": 140.6,
     "MiniMaxAI/MiniMax-M2.5": 228.7,
-    "MiniMaxAI/MiniMax-M3": 425.9,
+    "MiniMaxAI/MiniMax-M3": 426.2,
+    "XiaomiMiMo/MiMo-V2-Flash": 308.8,
+    "deepseek-ai/DeepSeek-V4-Pro": 1573.0,
+    "deepseek-ai/DeepSeek-V4-Flash": 284.3,
     "nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16": 549.3,
     "Qwen/Qwen3.5-397B-A17B": 396.3,
 }

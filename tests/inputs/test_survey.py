@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from tests.inputs.nodes import AWS, EFA, H100, TAINT, node, racked
 
 from gangform.apis.nodes import read_node
@@ -172,6 +173,39 @@ def test_a_declared_shape_that_nodes_do_not_bear_out_is_said() -> None:
     assert finding.code.id == "hardware-not-borne-out"
     assert "cpu 90, allocatable 80" in finding.what
     assert codes(imported([node("a")], {"mine": {"hardware": "h100-8x"}})) == []
+
+
+DRIVER = "nvidia.com/cuda.driver-version.full"
+PARTS = [f"nvidia.com/cuda.driver.{part}" for part in ("major", "minor", "rev")]
+
+
+@pytest.mark.parametrize(
+    ("labels", "driver"),
+    [
+        ({DRIVER: "570.86.15", PARTS[0]: "570"}, "570.86.15"),
+        (dict(zip(PARTS, ("535", "104", "12"), strict=True)), "535.104.12"),
+        (dict(zip(PARTS, ("455", "06", ""), strict=True)), "455.06"),
+        ({"amd.com/gpu.driver-version": "6.12.12"}, "6.12.12"),
+        ({PARTS[0]: "535"}, None),
+        ({DRIVER: "unknown"}, None),
+        ({}, None),
+    ],
+)
+def test_a_pool_has_the_driver_that_its_nodes_say(
+    labels: dict[str, str], driver: str | None
+) -> None:
+    made = imported([node("a", {**H100, **labels}), node("b", {**H100, **labels})])
+    assert loaded(made).pools["h100-80gb-hbm3-8x"].driver == driver
+    assert codes(made) == []
+
+
+def test_a_pool_of_several_drivers_says_none() -> None:
+    releases = ("570.86.15", "550.54.15", "570.86.15")
+    made = imported([node(f"n{i}", {**H100, DRIVER: one}) for i, one in enumerate(releases)])
+    assert loaded(made).pools["h100-80gb-hbm3-8x"].driver is None
+    (finding,) = made.findings
+    assert finding.code.id == "drivers-differ"
+    assert "570.86.15 on 2, 550.54.15 on 1" in finding.what
 
 
 def test_two_sizes_of_one_product_are_told_apart() -> None:

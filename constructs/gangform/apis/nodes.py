@@ -72,6 +72,16 @@ COUNTED_FABRIC = frozenset({"vpc.amazonaws.com/efa", "nvidia.com/sriov-rdma-vf"}
 _SHARED_FABRIC = re.compile(r"rdma/[^/]+|nvidia\.com/hostdev")
 """Resources of which one is enough: the number a node shows is how many pods may share the adapters."""
 
+DRIVERS: tuple[tuple[str, ...], ...] = (
+    ("nvidia.com/cuda.driver-version.full",),
+    tuple(f"nvidia.com/cuda.driver.{part}" for part in ("major", "minor", "rev")),
+    ("amd.com/gpu.driver-version",),
+)
+"""Labels that say the driver's release, whole or in parts. GPU feature discovery writes the first two, old releases the
+second alone, with an empty revision where there is none (its `internal/lm/nvml.go`)."""
+
+_RELEASE = re.compile(r"[0-9]+(\.[0-9]+)+")
+
 _PASSING_TAINTS = re.compile(
     r"node\.kubernetes\.io/|node\.cloudprovider\.kubernetes\.io/|karpenter\.sh/|node\.cilium\.io/"
     r"|ToBeDeletedByClusterAutoscaler|DeletionCandidateOfClusterAutoscaler"
@@ -118,6 +128,15 @@ class NodeView(NamedTuple):
         """Labels that name the GPU's product, with their values, the vendor's own first."""
         keys = PRODUCTS.get(self.resource, ())
         return tuple((key, self.labels[key]) for key in keys if self.labels.get(key))
+
+    @property
+    def driver(self) -> str:
+        """Release of its GPU driver; empty where no label says it."""
+        for keys in DRIVERS:
+            said = ".".join(one for key in keys if (one := self.labels.get(key)))
+            if _RELEASE.fullmatch(said):
+                return said
+        return ""
 
     @property
     def fabric(self) -> Iterator[tuple[str, int]]:

@@ -18,9 +18,10 @@ from pydantic import ValidationError
 from gangform.findings import Finding, InputError, InputPath, Severity, declare
 from gangform.inputs.configuration import Configuration
 from gangform.inputs.decoders import Decoder
-from gangform.inputs.families import FAMILIES, decoder
+from gangform.inputs.families import FAMILIES, decoder, strange
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.nearest import nearest
+from gangform.inputs.positions import limit
 from gangform.inputs.quantization import Format, Storage, storage
 from gangform.inputs.spelling import entry
 from gangform.inputs.translate import translate
@@ -98,14 +99,12 @@ def import_checkpoint(path: Path, *, repository: str | None, name: str | None) -
     files = _read(path)
     repository = repository or _repository(path, files)
     config = Configuration(files.config)
-    found = list(_faults(config, files, repository, path))
-    made = decoder(config)
     stored = storage(files.config, files.quantization)
+    found = list(_faults(config, stored, repository, path))
+    made = decoder(config)
     if found or made is None or repository is None or isinstance(stored, str):
         raise InputError(found)
-    context = config.positive("max_position_embeddings")
     fields = _fields(made, stored, files, repository, config)
-    fields["context_limit"] = context
     fields["name"] = name or usual_name(repository)
     counted = fields.pop("counted")
     profile = _checked(fields)
@@ -177,8 +176,16 @@ def _repository(path: Path, files: _Files) -> str | None:
 # ── what is missing ──────────────────────────────────────────────────────────────────────────────
 
 
+_BY_HAND = (
+    "write a profile with `checkpoint`, `contextLimit` and `measured: {weightsPerGpu, kvBytesPerToken}` from an "
+    "engine's log; for an architecture it takes what each layer keeps of a token, and which weights tensor ranks share"
+)
+_MOST = 10**15
+"""Weights: a thousand times the largest model, and no size of which is too large for a number."""
+
+
 def _faults(
-    config: Configuration, files: _Files, repository: str | None, path: Path
+    config: Configuration, stored: Storage | str, repository: str | None, path: Path
 ) -> Iterator[Finding]:
     at = InputPath(("models",))
     if repository is None:
@@ -188,7 +195,8 @@ def _faults(
             what=f"no part of {path} is the hub's models--ORG--NAME, and {CONFIG} says no id",
             fix="write --repository ORG/NAME, or the path that the engine loads",
         )
-    if decoder(config) is None:
+    made = decoder(config)
+    if made is None:
         named = ", ".join(config.classes) or "nothing"
         near = nearest(config.classes[0], FAMILIES) if config.classes else []
         like = f"; near it {' and '.join(near)}" if near else ""
@@ -196,12 +204,20 @@ def _faults(
             code=UNKNOWN,
             at=at,
             what=f"`architectures` says {named}, whose layers are not known here{like}",
-            fix="write a profile with `checkpoint`, `contextLimit` and `measured: {weightsPerGpu, kvBytesPerToken}` "
-            "from an engine's log; for an architecture it takes what each layer keeps of a token, and which weights "
-            "tensor ranks share",
+            fix=_BY_HAND,
         )
     else:
-        config.positive("max_position_embeddings")
+        limit(config)
+        odd = strange(config)
+        if odd:
+            yield Finding(
+                code=UNKNOWN,
+                at=at,
+                what=f"{CONFIG} says {', '.join(odd)}, and a {config.classes[0]} is not known here to have that",
+                fix=_BY_HAND,
+            )
+        if not config.missing and max(made.weights) > _MOST:
+            config.missing.append("numbers of a size that a checkpoint has")
         missing = sorted(set(config.missing))
         if missing:
             yield Finding(
@@ -210,7 +226,6 @@ def _faults(
                 what=f"{CONFIG} of a {config.classes[0]} does not say {', '.join(missing)}",
                 fix="take the file of the published model; one that was cut or merged lacks them",
             )
-    stored = storage(files.config, files.quantization)
     if isinstance(stored, str):
         yield Finding(
             code=STORAGE_UNKNOWN,
@@ -233,22 +248,33 @@ class _Class(NamedTuple):
         return -(-(self.weights * self.each).numerator // (self.weights * self.each).denominator)
 
 
-def _classes(made: Decoder, stored: Storage, layers: int) -> dict[str, _Class]:
-    """Each class of weights as it is stored; the last layer speaks for all, the first for layers without experts."""
-    weights, latent = made.weights, made.architecture["attention"]["kind"] == "mla"
-    sparse = made.architecture.get("experts") is not None
+def _classes(made: Decoder, stored: Storage) -> dict[str, _Class]:
+    """Each class of weights as it is stored, in the mean over the layers that have it."""
+    shape, weights = made.architecture, made.weights
+    layers, experts = shape["layers"], shape.get("experts")
+    latent = shape["attention"]["kind"] == "mla"
+    # Where a layer is one thing alone, few attend or mix.
+    others = sum(one["layers"] for one in shape.get("states") or ())
+    full = shape.get("full_layers")
+    mixing = layers if full is None or shape.get("compressed") else full + others
+    sparse = 0
+    if experts is not None:
+        sparse = experts.get("layers") or layers - (shape.get("dense_layers") or 0)
     kinds = {
-        "experts": ("experts", weights.experts),
-        "attention": ("attention", weights.attention),
-        "replicated": ("replicated" if latent else "", weights.replicated),
-        "dense": ("dense" if sparse else "plain", weights.dense),
-        "embeddings": ("", weights.embeddings),
+        "experts": ("experts", sparse, weights.experts),
+        "attention": ("attention", mixing, weights.attention),
+        "replicated": ("replicated" if latent else "", mixing, weights.replicated),
+        "dense": ("dense", sparse, weights.dense) if sparse else ("plain", layers, weights.dense),
+        "embeddings": ("", 0, weights.embeddings),
     }
     found = {}
-    for name, (kind, count) in kinds.items():
-        formats = stored.formats(kind, max(0, layers - 1)) if kind else [stored.plain]
-        each = sum((one.each for one in formats), Fraction(0)) / len(formats)
-        found[name] = _Class(count, each, min(formats, key=lambda one: one.each))
+    for name, (kind, having, count) in kinds.items():
+        each, usual = stored.plain.each, stored.plain
+        if kind and count:
+            first = shape.get("dense_layers") or 0 if kind in ("experts", "dense") else 0
+            asked = range(min(first, layers - 1), layers)
+            each, usual = stored.mean(kind, asked, max(1, min(having, layers)))
+        found[name] = _Class(count, each, usual)
     return found
 
 
@@ -256,12 +282,13 @@ def _fields(
     made: Decoder, stored: Storage, files: _Files, repository: str, config: Configuration
 ) -> dict[str, Any]:
     layers, weights = made.architecture["layers"], made.weights
-    classes = _classes(made, stored, layers)
+    classes = _classes(made, stored)
     most = max(classes.values(), key=lambda one: one.weights)
     draft, kept = _draft(made, classes, files, layers)
     counted = sum(one.size for one in classes.values()) + draft
     total = _total(files)
     origin = f"{CONFIG} of {repository}"
+    context = limit(config)
     sources = {
         "weights": origin,
         "checkpoint": f"metadata.total_size in {INDEX}"
@@ -270,14 +297,16 @@ def _fields(
         "parameters": "calculated from the architecture"
         + ("" if made.exact else "; not verified: small matrices are left out")
         + (f"; {' and '.join(config.media)} left out" if config.media else ""),
-        "contextLimit": f"max_position_embeddings, {origin}",
+        "contextLimit": f"{context.said}, {origin}",
         "architecture": origin,
+        **{f"architecture.{part}": f"{origin}; {note}" for part, note in made.notes.items()},
     }
     fields: dict[str, Any] = {
         "repository": repository,
         "weights": most.format.name,
         "checkpoint": Bytes(total or counted),
         "parameters": weights.loaded,
+        "context_limit": context.tokens,
         "architecture": made.architecture,
         "sources": sources,
     }
@@ -314,7 +343,8 @@ def _draft(
     if files.tensors is not None:
         names = files.tensors.get("weight_map")
         after = f"layers.{layers}."
-        if not any(after in name or name.startswith("mtp.") for name in names or ()):
+        known = names if isinstance(names, Mapping) else ()
+        if not any(after in name or name.startswith("mtp.") for name in known):
             return 0, ""
         said = f"which {INDEX} names"
     rest = weights.draft - weights.draft_experts - weights.draft_tables
@@ -329,7 +359,8 @@ def _draft(
 def _total(files: _Files) -> int:
     metadata = (files.tensors or {}).get("metadata")
     total = metadata.get("total_size") if isinstance(metadata, Mapping) else None
-    return int(total) if isinstance(total, (int, float)) and total > 0 else 0
+    # Some tools write it as a number with a point.
+    return int(total) if isinstance(total, (int, float)) and 0 < total < 4 * _MOST else 0
 
 
 def _remarks(

@@ -43,6 +43,8 @@ class Decoder(NamedTuple):
     weights: Weights
     exact: bool = True
     """Whether every matrix is known; else small ones are left out."""
+    notes: Mapping[str, str] = {}
+    """What should be known of a part of the architecture: its name → what is not verified."""
 
 
 def grouped(
@@ -109,9 +111,27 @@ def mixed(
     return shape, weights, layers * (routed * hidden + routed)
 
 
-def tables_of(config: Configuration) -> tuple[int, bool]:
-    """The weights of embedding and output head, and whether both are one table."""
-    tied = config.flag("tie_word_embeddings")
+def dense_first(config: Configuration, layers: int, *, default: int | None = None) -> int:
+    """How many layers have no experts, all of them before those that have; by whichever spelling says it."""
+    kinds = config.items("mlp_layer_types")[:layers]
+    listed = config.items("moe_layer_freq")[:layers]
+    every = config.number("moe_layer_freq", default=1)
+    if every > 1:
+        config.odd.append(f"moe_layer_freq: {every}")
+    if kinds or listed:
+        plain = [one in ("dense", 0) for one in kinds or listed]
+        if plain != sorted(plain, reverse=True):
+            config.odd.append("layers without experts between those with")
+        return sum(plain)
+    return min(layers, config.number("first_k_dense_replace", default=default))
+
+
+def tables_of(config: Configuration, *, tied: bool = False) -> tuple[int, bool]:
+    """The weights of embedding and output head, and whether both are one table.
+
+    tied: what holds where nothing says it.
+    """
+    tied = config.flag("tie_word_embeddings", default=tied)
     table = config.positive("vocab_size") * config.positive("hidden_size")
     return table if tied else 2 * table, tied
 
@@ -122,10 +142,10 @@ def made(
     """A decoder out of its parts, with tables and the last norm.
 
     more: further fields of the architecture, `None` where it has none; `layers`, where no number in the configuration
-    says how many there are; `exact`, as the decoder has it.
+    says how many there are; `exact` and `notes`, as the decoder has them; `tied`, where nothing says it.
     """
-    exact = more.pop("exact", True)
-    tables, tied = tables_of(config)
+    exact, notes = more.pop("exact", True), more.pop("notes", {})
+    tables, tied = tables_of(config, tied=more.pop("tied", False))
     hidden = config.positive("hidden_size")
     shape = {
         "layers": config.positive("num_hidden_layers", default=more.pop("layers", None)),
@@ -137,13 +157,20 @@ def made(
     }
     # The norm after the last layer.
     whole = weights.replicated + hidden
-    return Decoder(shape, weights._replace(embeddings=tables, replicated=whole), exact)
+    return Decoder(shape, weights._replace(embeddings=tables, replicated=whole), exact, notes)
 
 
 def with_draft(
-    config: Configuration, weights: Weights, layer: tuple[int, int, int], common: int
+    config: Configuration,
+    weights: Weights,
+    layer: tuple[int, int, int],
+    common: int,
+    *,
+    own_tables: bool = True,
 ) -> Weights:
     """With the layers for multi-token prediction, each a layer with experts, a projection and copies of both tables.
+
+    own_tables: whether the checkpoint has those copies; DeepSeek V4 has none.
 
     Only where the checkpoint is known to hold them (`engines §5.1`): MiniMax M2 names them and ships none.
     """
@@ -154,7 +181,7 @@ def with_draft(
     attention, experts, router = layer
     width = config.positive("moe_intermediate_size", "intermediate_size")
     each = attention + router + common * 3 * hidden * width + 2 * hidden * hidden + 3 * hidden
-    tables = 2 * config.positive("vocab_size") * hidden
+    tables = 2 * config.positive("vocab_size") * hidden if own_tables else 0
     return weights._replace(
         draft=more * (each + experts + tables),
         draft_experts=more * experts,

@@ -63,6 +63,12 @@ class Observed(NamedTuple):
         everywhere = [name for name in counts[0] if all(name in one for one in counts)]
         return tuple((name, min(one[name] for one in counts)) for name in everywhere)
 
+    @property
+    def drivers(self) -> tuple[tuple[str, int], ...]:
+        """Releases of the GPU driver and how many nodes run each, most first; nodes that say none are left out."""
+        count = Counter(node.driver for node in self.nodes if node.driver)
+        return tuple(sorted(count.items(), key=lambda one: (-one[1], one[0])))
+
     def least(self, resource: str) -> int:
         """The smallest amount that one of the nodes offers, in thousandths of a core for CPU."""
         unit = 1000 if resource == "cpu" else 1

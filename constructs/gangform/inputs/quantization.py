@@ -7,9 +7,12 @@ group, mxfp4 0.53125, nvfp4 0.5625.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field
+from fnmatch import translate
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from gangform.inputs.model import WeightType
@@ -29,6 +32,7 @@ BF16 = Format("bf16", Fraction(2))
 FP32 = Format("fp32", Fraction(4))
 MXFP4 = Format("mxfp4", Fraction(17, 32))
 NVFP4 = Format("nvfp4", Fraction(9, 16))
+FP8 = Format("fp8", Fraction(1))
 MXFP8 = Format("fp8", 1 + Fraction(1, 32))
 
 MODULES: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -46,7 +50,8 @@ MODULES: Mapping[str, tuple[tuple[str, ...], ...]] = {
 """Projections that speak for a class, each under its names in one engine's code or another."""
 
 
-class Storage(NamedTuple):
+@dataclass(frozen=True)
+class Storage:
     """How each class of weights is stored."""
 
     plain: Format
@@ -56,44 +61,79 @@ class Storage(NamedTuple):
     """Names and patterns of what is not, as written."""
     experts: Format | None = None
     """Where experts have a format of their own."""
-    layers: Mapping[str, Format] = {}
+    layers: Mapping[str, Format] = field(default_factory=dict)
     """Where the format is said layer by layer; what is not named is plain."""
 
-    def formats(self, kind: str, layer: int) -> list[Format]:
-        """Of the projections that speak for a class, in a layer."""
-        if self.experts is not None and kind == "experts":
-            return [self.experts]
-        return [self._format(names, layer) for names in MODULES[kind]]
+    def mean(self, kind: str, layers: range, having: int) -> tuple[Fraction, Format]:
+        """Bytes a weight of a class, over all layers that have it; and the format of most.
 
-    def _format(self, names: Sequence[str], layer: int) -> Format:
+        Args:
+            kind: The class, as in `MODULES`.
+            layers: Those that may have weights of the class.
+            having: How many of them do.
+        """
+        if self.experts is not None and kind == "experts":
+            return self.experts.each, self.experts
+        usual = self.plain if self.layers or self.quantized is None else self.quantized
+        found: Counter[Format] = Counter()
+        for names in MODULES[kind]:
+            said = [one for at in layers if (one := self._said(names, at)) is not None][:having]
+            found.update(said)
+            found[usual] += having - len(said)
+        used = {one: count for one, count in found.items() if count}
+        total = sum(used.values())
+        each = sum((one.each * count for one, count in used.items()), Fraction(0)) / max(1, total)
+        return each, max(used, key=lambda one: (used[one], -one.each), default=usual)
+
+    def _said(self, names: Sequence[str], layer: int) -> Format | None:
+        """What is said of projections of a layer, beside what holds where nothing is said."""
         modules = [f"{head}layers.{layer}{name}" for name in names for head in _HEADS]
         if self.layers:
-            for at, one in self.layers.items():
-                if any(module == at or module.startswith(f"{at}.") for module in modules):
-                    return one
-            return self.plain
-        if self.quantized is None or any(map(self._excludes, modules)):
-            return self.plain
-        return self.quantized
+            known = (self.layers.get(part) for module in modules for part in _prefixes(module))
+            return next((one for one in known if one is not None), None)
+        if self.quantized is None:
+            return None
+        return self.plain if any(map(self._excluded, modules)) else None
 
-    def _excludes(self, module: str) -> bool:
-        return any(_matches(pattern, module) for pattern in self.excluded)
+    @cached_property
+    def _excluded(self) -> Callable[[str], bool]:
+        """Whether a module is not quantized; names are looked up, patterns tried."""
+        names = {one for one in self.excluded if "." in one and "*" not in one}
+        words = {one for one in self.excluded if "." not in one and "*" not in one}
+        patterns = [*_patterns(self.excluded)]
+
+        def excluded(module: str) -> bool:
+            return (
+                any(part in names for part in _prefixes(module))
+                or not words.isdisjoint(module.split("."))
+                or any(pattern.match(module) for pattern in patterns)
+            )
+
+        return excluded
 
 
 _HEADS = ("model.", "", "language_model.model.", "model.language_model.", "backbone.")
 
 
-def _matches(pattern: str, module: str) -> bool:
-    if pattern.startswith("re:"):
-        try:
-            return re.match(pattern.removeprefix("re:"), module) is not None
-        except re.error:
-            return False
-    if "*" in pattern:
-        return fnmatchcase(module, pattern) or fnmatchcase(module, f"{pattern}.*")
-    if "." not in pattern:
-        return pattern in module.split(".")
-    return module == pattern or module.startswith(f"{pattern}.")
+def _prefixes(module: str) -> Iterator[str]:
+    """A module, and what it is part of."""
+    while module:
+        yield module
+        module = module.rpartition(".")[0]
+
+
+def _patterns(written: Sequence[str]) -> Iterator[re.Pattern[str]]:
+    globs = [one for one in written if "*" in one and not one.startswith("re:")]
+    if globs:
+        # A pattern excludes what lies below what it matches, too.
+        each = (f"(?:{translate(one)}|{translate(one + '.*')})" for one in globs)
+        yield re.compile("|".join(each))
+    for one in written:
+        if one.startswith("re:"):
+            try:
+                yield re.compile(one.removeprefix("re:"))
+            except (re.error, OverflowError, RecursionError):
+                continue
 
 
 def storage(config: Mapping[str, Any], beside: Mapping[str, Any]) -> Storage | str:
@@ -150,19 +190,19 @@ def _by_layer(listed: Mapping[str, Any]) -> dict[str, Format]:
     return found
 
 
+_ALGORITHMS: Mapping[str, Format] = {
+    "NVFP4": NVFP4,
+    "W4A16_NVFP4": NVFP4,
+    "FP8": FP8,
+    "FP8_PER_CHANNEL_PER_TOKEN": FP8,
+    "MXFP8": MXFP8,
+    "MXFP4": MXFP4,
+}
+
+
 def _by_algorithm(said: Mapping[str, Any]) -> Format | None:
     algorithm = str(said.get("quant_algo") or "").upper()
-    known: Mapping[str, Format] = {
-        "NVFP4": NVFP4,
-        "W4A16_NVFP4": NVFP4,
-        "FP8": Format("fp8", Fraction(1)),
-        "FP8_PER_CHANNEL_PER_TOKEN": Format("fp8", Fraction(1)),
-        "MXFP8": MXFP8,
-        "MXFP4": MXFP4,
-        "W4A16_AWQ": _int4(said),
-        "W4A8_AWQ": _int4(said),
-    }
-    return known.get(algorithm)
+    return _int4(said) if algorithm in ("W4A16_AWQ", "W4A8_AWQ") else _ALGORITHMS.get(algorithm)
 
 
 def _by_method(said: Mapping[str, Any]) -> Format | None:
@@ -198,7 +238,7 @@ def _fp8(said: Mapping[str, Any]) -> Format:
     side = sides[0] if isinstance(sides, list) and sides and isinstance(sides[0], int) else 0
     if side > 0:
         return Format("fp8", 1 + Fraction(4, side * side), side)
-    return Format("fp8", Fraction(1))
+    return FP8
 
 
 def _compressed(said: Mapping[str, Any]) -> Format | None:

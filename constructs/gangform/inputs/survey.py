@@ -55,6 +55,13 @@ SHAPE_UNKNOWN = declare(
     "design §3 HardwareShape",
 )
 
+DRIVERS = declare(
+    "drivers-differ",
+    "Nodes of one pool with several releases of the GPU driver",
+    Severity.STYLE,
+    "design §3 Serving: qualified",
+)
+
 _NAMED = 5
 """Nodes that are called by name where there are many."""
 
@@ -98,6 +105,7 @@ def survey(
         if hardware.missing:
             found.append(_unknown(cluster, name, pool, hardware.missing))
         found += _topology(cluster, name, pool)
+        found += _drivers(cluster, name, pool)
         written = list(_pool(name, pool, hardware, declared=shape is not None))
         body += written if not hardware.missing else [f"# {line}" for line in written]
         told.append((name, len(pool.nodes), hardware.name or "a shape of its own"))
@@ -146,6 +154,8 @@ def _pool(name: str, pool: Observed, hardware: Match, *, declared: bool) -> Iter
     elif not declared:
         yield from entry("hardware", hardware.name or hardware.shape, "    ")
     yield f"    nodes: {len(pool.nodes)}"
+    if len(pool.drivers) == 1:
+        yield from entry("driver", pool.drivers[0][0], "    ")
     if pool.node_labels and not declared:
         yield from entry("nodeLabels", dict(pool.node_labels), "    ")
     levels = pool.levels
@@ -187,6 +197,19 @@ def _topology(cluster: str, name: str, pool: Observed) -> Iterator[Finding]:
             "takes the labels of providers alone",
             fix=f"write `levels: {flow(list(likely))}` into pool {name} of the cluster, coarse to fine, and import "
             "again",
+        )
+
+
+def _drivers(cluster: str, name: str, pool: Observed) -> Iterator[Finding]:
+    """A measurement holds for one driver, so a pool says one or none."""
+    if len(pool.drivers) > 1:
+        said = ", ".join(f"{release} on {nodes}" for release, nodes in pool.drivers)
+        yield Finding(
+            code=DRIVERS,
+            at=InputPath(("clusters", cluster, "pools", name, "driver")),
+            what=f"the {len(pool.nodes)} nodes of pool {name} run several GPU drivers: {said}; `driver` is left out",
+            fix="bring all to one release, or declare two pools that `nodeLabels` tell apart",
+            seen={release: str(nodes) for release, nodes in pool.drivers},
         )
 
 
