@@ -19,14 +19,13 @@ from types import ModuleType
 from typing import NamedTuple
 
 import pytest
+from tests.gpus import node, split, terms
 
-from gangform.engines.engine import MemoryTerms, Shape
-from gangform.inputs.hardware import Gpu, HardwareShape
 from gangform.inputs.model import Architecture, Attention, Measured, ModelProfile
 from gangform.inputs.serving import Fit
 from gangform.plan import memory
 from gangform.plan.memory import MemoryPlan
-from gangform.units import Bytes, Millicores
+from gangform.units import Bytes
 
 TABLE = Path(__file__).with_name("kv_cases.csv")
 TOLERANCE = Fraction(4, 10_000)
@@ -112,37 +111,11 @@ def derived(row: Row, cache: Cache, *, context: int | None = None) -> MemoryPlan
     ranks = tensor * pipeline
     return memory.derive(
         model=profile,
-        hardware=hardware("139.8", count=ranks),
-        shape=Shape(
-            tensor=tensor,
-            pipeline=pipeline,
-            data=1,
-            prefill_context=1,
-            decode_context=1,
-            expert_parallel=False,
-            gpus_per_pod=ranks,
-            size=1,
-        ),
-        terms=MemoryTerms(
-            utilization=Decimal("0.9"),
-            overhead=Bytes.gib(6),
-            band=Bytes.gib("1.5"),
-            block=cache.block,
-            cache_element=Decimal(cache.element),
-            source="not used",
-        ),
+        hardware=node("139.8", count=ranks),
+        shape=split(tensor=tensor, pipeline=pipeline, gpus_per_pod=ranks),
+        terms=terms(block=cache.block, cache_element=Decimal(cache.element)),
         context=context or int(row["max_model_len"] or 8192),
         fit=Fit(available_kv=Bytes.gib(row["avail_kv_gib_per_gpu"])),
-    )
-
-
-def hardware(visible: str, *, count: int = 8) -> HardwareShape:
-    return HardwareShape(
-        name="node",
-        gpu=Gpu(product="any", count=count, visible_memory=Bytes.gib(visible), capability="9.0"),
-        cpu=Millicores(190_000),
-        memory=Bytes.gib(1900),
-        ephemeral_storage=Bytes.gib(6000),
     )
 
 
@@ -237,7 +210,6 @@ MISSES = {
     "k006": "graphs take 5 GiB there (util 0.80 equals 0.758), where the table has 1.5",
     "k008": "a draft model is loaded, and the host shares the memory",
     "k010": "a draft model is loaded, and the host shares the memory",
-    "k018": "the batch is one request, for which few graphs are captured, and part of the weights is on the host",
     "k033": "offline, with twice the batch of a server",
     "k062": "sampling takes half as much as in other rows of that class",
     "k069": "the V0 engine profiled 9.37 GiB where 1.1 follow from its tokens",

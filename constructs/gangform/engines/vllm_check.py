@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gangform.engines import vllm_flags as vf
+from gangform.engines import vllm_partition, vllm_unread
 from gangform.engines.engine import LaunchRequest
 from gangform.engines.vllm_args import check_arguments, found, given, redundant_experts
 from gangform.findings import Code, Finding, Severity, declare
@@ -139,12 +140,14 @@ def check(ask: LaunchRequest) -> Iterator[Finding]:
     if ask.model.architecture is not None:
         yield from _tensor(ask, ask.model.architecture)
         yield from _pipeline(ask, ask.model.architecture)
+        yield from vllm_partition.check(ask, ask.model.architecture)
         yield from _blocks(ask, ask.model.architecture)
         yield from _experts(ask, ask.model.architecture)
     yield from _context_parallel(ask)
     yield from _data_over_pods(ask)
     yield from _memory(ask)
     yield from check_arguments(ask)
+    yield from vllm_unread.check(ask)
 
 
 def _release(ask: LaunchRequest) -> Iterator[Finding]:
