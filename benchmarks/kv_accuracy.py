@@ -1,10 +1,12 @@
 """How near the memory arithmetic comes to what engines printed.
 
     python benchmarks/kv_accuracy.py CASES.csv
+    python benchmarks/kv_accuracy.py CASES.csv --profiles profiles    models of one's own too
 
 Every row is planned as a serving of its own, twice: with the printed memory of the cache, which tests tokens; and from
-model, GPU, release and flags alone, which tests weights and overheads. Models are those of the shipped profiles; a
-checkpoint in another number format is computed from the nearest of them. Rows of other engines, of unknown models and
+model, GPU, release and flags alone, which tests weights and overheads. Models are those of the shipped profiles, and
+of a folder that `gangform profiles import --write` fills; a checkpoint in another number format is computed from the
+nearest of them. Rows of other engines, of unknown models and
 of formats that are not modelled are listed with the reason.
 
 Columns: id, model, weight_dtype, gpu, gpus_per_node, tp, pp, dp, ep, util, kv_dtype, engine, version,
@@ -30,8 +32,10 @@ from kv_rows import GIB, Row, Skipped
 from pydantic import JsonValue, ValidationError
 
 from gangform.engines import vllm_overheads
+from gangform.findings import InputError
 from gangform.inputs.cluster import Cluster, Installed, Library, Pool
 from gangform.inputs.hardware import HardwareShape
+from gangform.inputs.library import library, shipped_folder
 from gangform.inputs.serving import Admission, Engine, Fit, Parallelism, Pods, Serving
 from gangform.plan.memory import MemoryPlan
 from gangform.plan.serving import plan_serving
@@ -364,17 +368,22 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
     return told
 
 
-def compared(path: Path) -> tuple[list[Outcome], list[tuple[str, str]]]:
+def compared(path: Path, own: tuple[Path, ...] = ()) -> tuple[list[Outcome], list[tuple[str, str]]]:
     """Every row that is predicted, and those that are not with the reason.
+
+    Args:
+        path: The table.
+        own: Folders of profiles, which win over those shipped.
 
     Raises:
         OSError, ValueError, csv.Error: The file cannot be read, or is no such table.
+        InputError: A profile is wrong.
     """
-    library = Library.shipped()
+    known = library((*own, shipped_folder()))
     outcomes, skipped = [], []
     for row in rows.read(path):
         try:
-            outcomes.append(outcome(row, library))
+            outcomes.append(outcome(row, known))
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])
@@ -388,10 +397,13 @@ def main() -> None:
     """Print the table, what was left out, and the medians."""
     parser = argparse.ArgumentParser(description="Compare the memory arithmetic with engine logs.")
     parser.add_argument("cases", type=Path, help="a CSV file with the columns named above")
-    path = parser.parse_args().cases
+    parser.add_argument("--profiles", type=Path, help="a folder with models/NAME.yaml of one's own")
+    asked = parser.parse_args()
+    if asked.profiles and not (asked.profiles / "models").is_dir():
+        parser.error(f"{asked.profiles} has no folder models")
     try:
-        outcomes, skipped = compared(path)
-    except (OSError, ValueError, csv.Error) as error:
+        outcomes, skipped = compared(asked.cases, (asked.profiles,) if asked.profiles else ())
+    except (OSError, ValueError, csv.Error, InputError) as error:
         parser.error(str(error))
     print(table([HEAD, *lines(outcomes)]))
     print()

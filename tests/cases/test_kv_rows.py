@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.cases.kv_script import module
 
 from gangform.inputs.cluster import Library
+from gangform.inputs.library import shipped_folder
 from gangform.units import Bytes
 
 ROWS, KV = module("kv_rows"), module("kv_accuracy")
@@ -78,6 +79,20 @@ def test_what_is_no_such_table_is_said(
     with pytest.raises(SystemExit):
         KV.main()
     assert message in capsys.readouterr().err
+
+
+def test_models_of_ones_own_come_first(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a.csv", "model,engine,gpu,version,weight_dtype\norg/Mine,vllm,H100,0.21,bf16\n"
+    )
+    assert KV.compared(path)[1] == [("row 1", "no profile of org/Mine")]
+    text = LIBRARY.models["qwen3-8b"].repository
+    own = (shipped_folder() / "models" / "qwen3-8b.yaml").read_text(encoding="utf-8")
+    own = own.replace("name: qwen3-8b", "name: mine").replace(text, "org/Mine")
+    (tmp_path / "models").mkdir()
+    write(tmp_path / "models" / "mine.yaml", own)
+    ((one,), skipped) = KV.compared(path, (tmp_path,))
+    assert (one.verdict, skipped) == ("fits", [])
 
 
 @settings(max_examples=60, deadline=None)
