@@ -64,6 +64,8 @@ def test_tensor_ranks_share_layers_and_not_the_sampling() -> None:
         ("--max-num-seqs=256", "1.09"),
         ("--max-num-seqs=2048", "3.77"),
         ("--max-num-batched-tokens=32768", "4.38"),
+        ("--max-num-batched-tokens=32K", "4.38"),
+        ("--max-num-batched-tokens=32.768k", "4.38"),
         ("--max-num-batched-tokens=512", "0.94"),
         ("--max-num-seqs=soon", "1.88"),
     ],

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Literal
 
-from gangform.engines import vllm_adapters, vllm_args, vllm_cache, vllm_flags
+from gangform.engines import flags, vllm_adapters, vllm_args, vllm_cache, vllm_flags
 from gangform.engines import vllm_overheads as table
 from gangform.engines.engine import LaunchRequest, MemoryTerms, Part
 from gangform.engines.flags import is_number, last
@@ -96,23 +96,24 @@ def _large(ask: LaunchRequest) -> bool:
     return gpu.visible_memory >= table.LARGE and table.NOT_LARGE not in gpu.product.lower()
 
 
+_MOST_TOKENS = 10**9
+"""Larger than any step."""
+
+
 def batch(ask: LaunchRequest, era: table.Era) -> tuple[int, int]:
     """Tokens and sequences of the largest step: the user's, else the defaults of the GPU."""
     own = vllm_args.given(ask.options.args)
-
-    def asked(flag: str, default: int) -> int:
-        one = last(own, flag)
-        text = (one.value or "") if one is not None else ""
-        return int(text) if is_number(text) and int(text) > 0 else default
-
     large = _large(ask) and era.chunked
     tokens = int((table.TOKENS if large else table.TOKENS_SMALL).value)
     if not era.chunked and ask.context <= table.CHUNKED_FROM.value:
         tokens = max(tokens, ask.context)
     sequences = int((table.SEQUENCES if large else table.SEQUENCES_SMALL).value)
-    sequences = asked("--max-num-seqs", sequences)
+    told = flags.value(own, "--max-num-seqs")
+    sequences = int(told) if is_number(told) and int(told) > 0 else sequences
     # No default step is larger than all sequences at full length (vLLM: _set_default_max_num_seqs_and_batched_tokens).
-    tokens = asked("--max-num-batched-tokens", min(tokens, sequences * ask.context))
+    # Where somebody gives one, `8k` and `8K` are numbers (vLLM: human_readable_int).
+    told = flags.value(own, "--max-num-batched-tokens")
+    tokens = min(vllm_cache.amount(told) or min(tokens, sequences * ask.context), _MOST_TOKENS)
     return tokens, min(tokens, sequences)
 
 
