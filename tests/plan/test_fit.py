@@ -211,6 +211,22 @@ def test_a_fixed_cache_below_one_request_is_refused_without_an_error(fill: Fill)
     assert "fix at least 64.0 MiB by it" in finding.fix
 
 
+def test_a_heap_lies_beside_a_fixed_cache_and_not_outside_the_share(
+    fill: Fill, codes: Codes
+) -> None:
+    """8 GiB are outside a share of 0.9, which a fixed cache of 20 GiB does not fill."""
+    assert checked(pinned(fill, 20, heap=Bytes.gib(16))) == []
+    assert pinned(fill, 20, heap=Bytes.gib(16)).crowded == (20 + 16 - 64) * GIB
+    (finding,) = checked(pinned(fill, 50, heap=Bytes.gib(16)))
+    assert codes([finding]) == ["model-does-not-fit"]
+    assert "6.0 GiB overhead, 16.0 GiB heap and 50.0 GiB fixed" in finding.what
+
+
+def test_a_heap_of_a_variable_is_shown_at_the_variable(fill: Fill, codes: Codes) -> None:
+    (finding,) = checked(fill(terms=gpus.terms(heap=Bytes.gib(16))))
+    assert (codes([finding]), finding.at.path) == (["heap-outside-share"], (*AT, "pods", "env"))
+
+
 def test_blocks_win_over_bytes(fill: Fill) -> None:
     found = pinned(fill, 20, pinned_blocks=4096)
     assert (found.tokens, found.worst.available) == (4096 * 16, 4096 * 16 * 1024)

@@ -71,8 +71,8 @@ def _two(size: Bytes) -> str:
 def check_heap(plan: MemoryPlan, *, at: Path) -> Iterator[Finding]:
     """Whether what lies outside the engine's share holds the heap of a communication library."""
     lacking = Bytes(plan.heap - plan.outside)
-    if lacking <= 0:
-        return
+    if lacking <= 0 or plan.pinned_by:
+        return  # Beside a fixed cache the share of memory means nothing: `crowded` has the heap.
     highest = 1 - Decimal(int(plan.heap) + int(_SPARE)) / Decimal(int(plan.visible))
     fix = "use GPUs with more memory, or a smaller heap"
     if highest > 0:
@@ -80,7 +80,7 @@ def check_heap(plan: MemoryPlan, *, at: Path) -> Iterator[Finding]:
         fix = f"set `engine.utilization: {share}` or less, which keeps {_SPARE.human()} free, or a smaller heap"
     yield Finding(
         code=HEAP,
-        at=InputPath((*at, "engine", "heap")),
+        at=InputPath((*at, *plan.heap_from)),
         what=f"the heap of {_two(plan.heap)} a GPU lies outside the engine's share, and utilization "
         f"{plan.utilization} of {_two(plan.visible)} leaves {_two(plan.outside)}: short by {_two(lacking)}",
         fix=fix,
@@ -194,8 +194,9 @@ def _crowded(plan: MemoryPlan, *, fit: Fit, at: Path) -> Finding:
     return Finding(
         code=code,
         at=InputPath((*at, "engine", "args")),
-        what=f"{stage.weights.human()} weights, {plan.overhead.human()} overhead and {stage.available.human()} fixed "
-        f"by {plan.pinned_by} for the cache, of {plan.visible.human()} visible: "
+        what=f"{stage.weights.human()} weights, {plan.overhead.human()} overhead"
+        + (f", {plan.heap.human()} heap" if plan.heap else "")
+        + f" and {stage.available.human()} fixed by {plan.pinned_by} for the cache, of {plan.visible.human()} visible: "
         + (
             f"short by {plan.crowded.human()} with an error of {plan.band.human()}"
             if refused

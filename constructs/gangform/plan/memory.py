@@ -81,7 +81,9 @@ class MemoryPlan(NamedTuple):
     pinned_by: str = ""
     """The argument of the engine that fixes the cache; empty where it is what the share leaves."""
     crowded: Bytes = _NOTHING
-    """What weights, overhead and a fixed cache take beyond all visible memory; negative: what they leave of it."""
+    """What weights, overhead, heap and a fixed cache take beyond visible memory; negative: what they leave of it."""
+    heap_from: tuple[str, ...] = ("engine", "heap")
+    """The input that says the heap, below the serving."""
 
     @property
     def outside(self) -> Bytes:
@@ -117,6 +119,7 @@ def derive(
 ) -> MemoryPlan:
     """The memory of every stage and the verdict."""
     usable = share(hardware.gpu.visible_memory, terms.utilization)
+    said, heap = bool(heap), heap or terms.heap or _NOTHING
     fixed = fit.available_kv is None and bool(terms.pinned_by)
     stages: list[Stage] = []
     crowded = _NOTHING
@@ -134,7 +137,7 @@ def derive(
             available = Bytes(usable - weights - overhead)
         if fixed:
             available = _pinned(model, shape, here, count, available)
-            over = Bytes(weights + overhead + available - hardware.gpu.visible_memory)
+            over = Bytes(weights + overhead + available + heap - hardware.gpu.visible_memory)
             crowded = over if not stages else max(crowded, over)
         held = stage_held(model, shape, index, span, terms.redundant_experts)
         beside = _Beside(weights, held, overhead, available)
@@ -179,6 +182,7 @@ def derive(
         measured=measured,
         pinned_by=terms.pinned_by if fixed else "",
         crowded=crowded,
+        heap_from=("engine", "heap") if said or not heap else ("pods", "env"),
     )
 
 

@@ -68,7 +68,7 @@ def holds(serving: Serving, ask: LaunchRequest, engine: Engine, fit: Fit) -> Mem
         terms=terms,
         context=ask.context,
         fit=fit,
-        heap=serving.engine.heap or terms.heap or Bytes(0),
+        heap=serving.engine.heap or Bytes(0),
     )
 
 
