@@ -244,10 +244,9 @@ def _memory(plan: MemoryPlan, ways: Sequence[Way], *, wide: bool) -> Iterator[Ce
             f"{plan.overhead.human()} overhead, error {plan.band.human()}",
         )
     if plan.heap:
-        yield (
-            "  heap",
-            f"{plan.heap.human()} of the {plan.outside.human()} outside the engine's share",
-        )
+        outside = f"of the {plan.outside.human()} outside the engine's share"
+        where = "beside the fixed cache" if plan.pinned_by else outside
+        yield "  heap", f"{plan.heap.human()} {where}"
     if wide and not plan.measured:
         for part in plan.parts:
             yield f"  {part.name}", f"{part.size.human()} ({part.source})"
