@@ -7,7 +7,6 @@ the printed memory; weights and overhead are an estimate with a band.
 from __future__ import annotations
 
 import csv
-import importlib.util
 import re
 import sys
 from collections.abc import Mapping
@@ -15,18 +14,17 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
-from types import ModuleType
 from typing import NamedTuple
 
 import pytest
+from tests.cases.kv_script import module
+from tests.gpus import node, split, terms
 
-from gangform.engines.engine import MemoryTerms, Shape
-from gangform.inputs.hardware import Gpu, HardwareShape
 from gangform.inputs.model import Architecture, Attention, Measured, ModelProfile
 from gangform.inputs.serving import Fit
 from gangform.plan import memory
 from gangform.plan.memory import MemoryPlan
-from gangform.units import Bytes, Millicores
+from gangform.units import Bytes
 
 TABLE = Path(__file__).with_name("kv_cases.csv")
 TOLERANCE = Fraction(4, 10_000)
@@ -112,37 +110,11 @@ def derived(row: Row, cache: Cache, *, context: int | None = None) -> MemoryPlan
     ranks = tensor * pipeline
     return memory.derive(
         model=profile,
-        hardware=hardware("139.8", count=ranks),
-        shape=Shape(
-            tensor=tensor,
-            pipeline=pipeline,
-            data=1,
-            prefill_context=1,
-            decode_context=1,
-            expert_parallel=False,
-            gpus_per_pod=ranks,
-            size=1,
-        ),
-        terms=MemoryTerms(
-            utilization=Decimal("0.9"),
-            overhead=Bytes.gib(6),
-            band=Bytes.gib("1.5"),
-            block=cache.block,
-            cache_element=Decimal(cache.element),
-            source="not used",
-        ),
+        hardware=node("139.8", count=ranks),
+        shape=split(tensor=tensor, pipeline=pipeline, gpus_per_pod=ranks),
+        terms=terms(block=cache.block, cache_element=Decimal(cache.element)),
         context=context or int(row["max_model_len"] or 8192),
         fit=Fit(available_kv=Bytes.gib(row["avail_kv_gib_per_gpu"])),
-    )
-
-
-def hardware(visible: str, *, count: int = 8) -> HardwareShape:
-    return HardwareShape(
-        name="node",
-        gpu=Gpu(product="any", count=count, visible_memory=Bytes.gib(visible), capability="9.0"),
-        cpu=Millicores(190_000),
-        memory=Bytes.gib(1900),
-        ephemeral_storage=Bytes.gib(6000),
     )
 
 
@@ -200,18 +172,7 @@ def test_a_start_refused_by_the_whole_models_need_is_accepted_by_stage() -> None
 # ── weights and overhead ─────────────────────────────────────────────────────────────────────────
 
 
-def script() -> ModuleType:
-    """`benchmarks/kv_accuracy.py`, which is no package."""
-    path = Path(__file__).parents[2] / "benchmarks" / "kv_accuracy.py"
-    spec = importlib.util.spec_from_file_location("kv_accuracy", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-KV = script()
+KV = module("kv_accuracy")
 OUTCOMES, SKIPPED = KV.compared(TABLE)
 BY_ID = {one.id: one for one in OUTCOMES}
 
@@ -235,9 +196,6 @@ def test_weights_are_those_that_the_engine_loaded(key: str) -> None:
 MISSES = {
     "k001": "the V0 engine with a tiny batch",
     "k006": "graphs take 5 GiB there (util 0.80 equals 0.758), where the table has 1.5",
-    "k008": "a draft model is loaded, and the host shares the memory",
-    "k010": "a draft model is loaded, and the host shares the memory",
-    "k018": "the batch is one request, for which few graphs are captured, and part of the weights is on the host",
     "k033": "offline, with twice the batch of a server",
     "k062": "sampling takes half as much as in other rows of that class",
     "k069": "the V0 engine profiled 9.37 GiB where 1.1 follow from its tokens",
@@ -340,25 +298,3 @@ def test_a_row_that_nobody_can_predict_says_why(changes: dict[str, str], reason:
 def test_a_row_of_ones_own_is_judged(changes: dict[str, str], verdict: str) -> None:
     row = {**ROWS["k051"], "avail_kv_gib_per_gpu": "", "version": "0.19.0", **changes}
     assert KV.outcome(row, KV.Library.shipped()).verdict == verdict
-
-
-def test_a_gpu_of_another_size_is_another_gpu() -> None:
-    row = ROWS["k051"]
-    shapes = {size: KV.hardware_of({**row, "gpu": f"H100 {size}GB"}) for size in (80, 94)}
-    assert shapes[80].gpu.visible_memory == Bytes.gib("79.18")
-    assert shapes[94].gpu.visible_memory == Bytes.gib("92.59")
-
-
-@pytest.mark.parametrize(
-    ("written", "name"),
-    [
-        ("Qwen/Qwen3-235B-A22B-Instruct-2507-FP8", "qwen3-235b"),
-        ("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", "llama-3.3-70b"),
-        ("meta-llama/Meta-Llama-3-8B", "llama-3-8b"),
-        ("MiniMax-M2.7 (AWQ)", "minimax-m2.7"),
-        ("DeepSeek-V4-Flash-0731", "deepseek-v4-flash"),
-        ("mistralai/Mistral-Small-3.2-24B-Instruct-2506", "mistral-small-3.2"),
-    ],
-)
-def test_names_are_compared_without_owner_format_and_date(written: str, name: str) -> None:
-    assert KV.plain(written) == name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from pydantic import JsonValue
 from tests.cases.planning import (
     layers,
     model,
@@ -20,6 +21,7 @@ from gangform.inputs.serving import (
     Engine,
     Fit,
     Parallelism,
+    Pods,
 )
 from gangform.plan import cache
 from gangform.plan.serving import ServingPlan
@@ -53,13 +55,21 @@ def two(size: int) -> Decimal:
 
 @row("r03-b")
 def test_the_stage_that_holds_least_decides() -> None:
-    """Stages are cut as vLLM cuts them; no input cuts them unevenly, so the formulas are asked."""
-    each = cache.cache_per_layer(layers(), 8, Decimal(2))
-    first = cache.tokens(Bytes.gib("6.0"), 30 * each, 16)
-    second = cache.tokens(Bytes.gib("5.0"), 50 * each, 16)
-    assert (30 * each, first) == (15_360, 419_424)
-    assert (50 * each, second) == (25_600, 209_712)
-    assert min(first, second) == 209_712
+    """The log prints 6.0 and 5.0 GiB; one figure is an input, so the smaller decides either way."""
+    cut: dict[str, JsonValue] = {"name": "VLLM_PP_LAYER_PARTITION", "value": "30,50"}
+    plan = planned(
+        EIGHTY,
+        parallelism=Parallelism(tensor=8, pipeline=2),
+        context=200_000,
+        fit=Fit(available_kv=Bytes.gib("5.0")),
+        pods=Pods(env=(cut,)),
+    )
+    assert refused(plan) == {}
+    found = plan.lead.memory
+    assert [stage.layers for stage in found.stages] == [30, 50]
+    assert [stage.cache_per_token for stage in found.stages] == [15_360, 25_600]
+    assert cache.tokens(Bytes.gib("6.0"), 15_360, 16) == 419_424
+    assert found.tokens == 209_712
 
 
 @row("r06")

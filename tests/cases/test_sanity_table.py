@@ -11,34 +11,19 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pytest
+from tests.gpus import node, split, terms
 
-from gangform.engines.engine import MemoryTerms, Shape
-from gangform.inputs.hardware import Gpu, HardwareShape
 from gangform.inputs.library import shipped_library
 from gangform.inputs.model import ModelProfile
 from gangform.inputs.serving import Fit
 from gangform.plan import memory
 from gangform.plan.memory import MemoryPlan
 from gangform.plan.tensors import stage_weights
-from gangform.units import Bytes, Millicores
+from gangform.units import Bytes
 
 LIBRARY = shipped_library()
 HALF = Decimal("0.005")
 GIB = 2**30
-
-
-def split(**changes: Any) -> Shape:
-    given: dict[str, Any] = {
-        "tensor": 1,
-        "pipeline": 1,
-        "data": 1,
-        "prefill_context": 1,
-        "decode_context": 1,
-        "expert_parallel": False,
-        "gpus_per_pod": 8,
-        "size": 1,
-    }
-    return Shape(**{**given, **changes})
 
 
 def held(
@@ -54,23 +39,9 @@ def held(
     """The plan of a cache of that many GiB a GPU."""
     return memory.derive(
         model=profile,
-        hardware=HardwareShape(
-            name="node",
-            gpu=Gpu(product="any", count=8, visible_memory=Bytes.gib("139.8")),
-            cpu=Millicores(100_000),
-            memory=Bytes.gib(1000),
-            ephemeral_storage=Bytes.gib(1000),
-        ),
+        hardware=node("139.8"),
         shape=split(**shape),
-        terms=MemoryTerms(
-            utilization=Decimal("0.9"),
-            overhead=Bytes.gib(6),
-            band=Bytes.gib("1.5"),
-            block=block,
-            cache_element=Decimal(element),
-            source="not used",
-            latent_entry=entry,
-        ),
+        terms=terms(block=block, cache_element=Decimal(element), latent_entry=entry),
         context=context,
         fit=Fit(available_kv=Bytes.gib(available)),
     )

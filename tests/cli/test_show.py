@@ -221,6 +221,10 @@ def test_the_schema_of_the_plan_has_every_key_and_no_other(
     ):
         fleet.write_text(text.replace(parallelism, written))
         others.append(json.loads(run("plan", "-o", "json").out))
+    engine = 'version: "0.32.0"'
+    assert engine in text
+    fleet.write_text(text.replace(engine, f"{engine}, args: [--kv-cache-memory-bytes=9G]"))
+    others.append(json.loads(run("plan", "-o", "json").out))
     monkeypatch.chdir(Path(__file__).parents[2])
     shipped = json.loads(run("plan", "-o", "json").out)
     broken = json.loads(json.dumps(here))

@@ -117,10 +117,56 @@ def test_two_words_in_one_item_are_refused() -> None:
     assert ids(ask(args=("--max-num-seqs", "64"))) == []
 
 
-def test_arguments_that_change_memory_are_said() -> None:
-    found = only(ask(args=("--kv-cache-memory-bytes=30G",)), "engine-args-change-memory")
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "--kv-cache-memory-bytes=30GiB",
+        "--kv-cache-dtype=nvfp4",
+        "--quantization=awq",
+        "--enable-eplb",
+        "--enable-lora",
+        '--speculative-config={"method": "eagle3", "model": "org/head", "num_speculative_tokens": 3}',
+    ],
+)
+def test_arguments_that_change_memory_beyond_the_arithmetic_are_said(argument: str) -> None:
+    found = only(ask(args=(argument,)), "engine-args-change-memory")
     assert found.code.severity is Severity.DEGRADES
-    assert ids(ask(args=("--kv-cache-dtype=fp8_ds_mla",))) == ["engine-args-change-memory"]
+    assert "fit.availableKv" in found.fix
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "--kv-cache-memory-bytes=30G",
+        "--kv-cache-memory=32212254720",
+        "--kv_cache_dtype=fp8_e5m2",
+        "--block-size=64",
+        "--num-gpu-blocks-override=4000",
+        '--speculative-config={"method": "deepseek_mtp", "num_speculative_tokens": 1}',
+        '--speculative-config={"method": "ngram", "num_speculative_tokens": 4}',
+    ],
+)
+def test_arguments_that_the_arithmetic_reckons_with_are_not(argument: str) -> None:
+    assert ids(ask(args=(argument,))) == []
+
+
+def test_a_draft_of_a_size_that_somebody_says_is_reckoned_with() -> None:
+    head = '--speculative-config={"method": "eagle3", "model": "org/head"}'
+    assert ids(ask(args=(head,), overhead={"draft": "1Gi"})) == []
+    found = only(ask(args=(head,)), "engine-args-change-memory")
+    assert "nothing says how large it is" in found.what
+    assert found.fix.startswith("set engine.overhead.draft")
+
+
+def test_stages_that_a_variable_cuts_wrongly_are_refused() -> None:
+    split = {"VLLM_PP_LAYER_PARTITION": "31,30"}
+    assert "pipeline-partition-does-not-add-up" not in ids(
+        ask(pipeline=2)._replace(variables=split)
+    )
+    for text, why in (("30,30", "2 stages of 60 layers"), ("61", "1 stages"), ("a,b", "no list")):
+        wrong = ask(pipeline=2)._replace(variables={"VLLM_PP_LAYER_PARTITION": text})
+        found = only(wrong, "pipeline-partition-does-not-add-up")
+        assert why in found.what and "such as 31,30" in found.fix and place(found) == "pods.env"
 
 
 def test_every_finding_has_a_fix_and_stands_at_the_serving() -> None:

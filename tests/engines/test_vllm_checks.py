@@ -233,6 +233,13 @@ def test_an_unusual_utilization_is_said(share: str, unusual: bool) -> None:
     assert ids(ask(utilization=Decimal(share))) == ["utilization-unusual"] * unusual
 
 
+def test_all_of_a_gpu_is_refused_and_nearly_all_is_said() -> None:
+    found = only(ask(utilization=Decimal(1)), "utilization-beyond-free")
+    assert found.breaks and "0.85 to 0.95" in found.fix
+    assert ids(ask(utilization=Decimal("0.99"))) == ["utilization-unusual"]
+    assert "utilization-unusual" in ids(ask(utilization=Decimal(1), version="0.8.5"))
+
+
 def test_a_model_of_unknown_architecture_is_checked_as_far_as_it_goes() -> None:
     measured = ModelProfile(
         name="m",

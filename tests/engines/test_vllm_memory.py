@@ -8,123 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.engines.vllm_terms import gib, mixture, model, part, terms
 
 from gangform.apis.versions import Release
 from gangform.engines import vllm_overheads as table
-from gangform.engines.engine import LaunchRequest, MemoryTerms, Shape
-from gangform.engines.vllm import Vllm
-from gangform.inputs.defaults import EDITIONS
-from gangform.inputs.hardware import Gpu, HardwareShape
 from gangform.inputs.model import (
-    Architecture,
-    Attention,
-    Compressed,
     Experts,
-    Indexer,
-    ModelProfile,
     Overhead,
 )
-from gangform.inputs.serving import Engine
-from gangform.units import Bytes, Millicores, Seconds
-
-GIB = 2**30
-GQA = Attention(kind="gqa", heads=32, kv_heads=8, head_dim=128)
-LATENT = Attention(kind="mla", heads=128, latent=576)
-
-
-def model(**changes: Any) -> ModelProfile:
-    """Llama-3.1-8B but for what is changed."""
-    shape: dict[str, Any] = {
-        "layers": 32,
-        "hidden": 4096,
-        "vocabulary": 128_256,
-        "attention": GQA,
-        "dense_width": 14_336,
-        **changes.pop("architecture", {}),
-    }
-    given: dict[str, Any] = {
-        "name": "m",
-        "repository": "org/m",
-        "weights": "bf16",
-        "checkpoint": Bytes(16_060_522_496),
-        "parameters": 8_030_261_248,
-        "context_limit": 131_072,
-        "architecture": Architecture(**shape),
-    }
-    return ModelProfile(**{**given, **changes})
-
-
-def mixture(**experts: Any) -> ModelProfile:
-    """Qwen3-30B-A3B but for what is changed."""
-    counts = {"routed": 128, "active": 8, "width": 768, **experts}
-    return model(
-        architecture={
-            "hidden": 2048,
-            "vocabulary": 151_936,
-            "dense_width": None,
-            "experts": Experts(**counts),
-        }
-    )
-
-
-def terms(
-    profile: ModelProfile | None = None,
-    *,
-    version: str = "0.19.0",
-    visible: str = "79.18",
-    product: str = "NVIDIA-H100-80GB-HBM3",
-    unified: bool = False,
-    context: int = 8192,
-    args: tuple[str, ...] = (),
-    options: Any = None,
-    **split: Any,
-) -> MemoryTerms:
-    counts: dict[str, Any] = {
-        "tensor": 1,
-        "pipeline": 1,
-        "data": 1,
-        "prefill_context": 1,
-        "decode_context": 1,
-        "expert_parallel": False,
-        "gpus_per_pod": 8,
-        "size": 1,
-        **split,
-    }
-    return Vllm().memory(
-        LaunchRequest(
-            at=("servings", "m"),
-            options=Engine(version=version, args=args, **(options or {})),
-            release=Release.parse(version),
-            model=profile or model(),
-            hardware=HardwareShape(
-                name="node",
-                gpu=Gpu(
-                    product=product, count=8, visible_memory=Bytes.gib(visible), unified=unified
-                ),
-                cpu=Millicores(100_000),
-                memory=Bytes.gib(1000),
-                ephemeral_storage=Bytes.gib(1000),
-            ),
-            shape=Shape(**counts),
-            context=context,
-            served_name="m",
-            model_reference="org/m",
-            cache_home=None,
-            token=None,
-            rendezvous=None,
-            startup_budget=Seconds(600),
-            defaults=EDITIONS[1],
-        )
-    )
-
-
-def gib(size: int) -> Decimal:
-    return (Decimal(size) / GIB).quantize(Decimal("0.01"))
-
-
-def part(found: MemoryTerms, name: str) -> Decimal:
-    return gib(next(one.size for one in found.parts if one.name == name))
-
+from gangform.units import Bytes
 
 # ── activations ──────────────────────────────────────────────────────────────────────────────────
 
@@ -172,6 +64,8 @@ def test_tensor_ranks_share_layers_and_not_the_sampling() -> None:
         ("--max-num-seqs=256", "1.09"),
         ("--max-num-seqs=2048", "3.77"),
         ("--max-num-batched-tokens=32768", "4.38"),
+        ("--max-num-batched-tokens=32K", "4.38"),
+        ("--max-num-batched-tokens=32.768k", "4.38"),
         ("--max-num-batched-tokens=512", "0.94"),
         ("--max-num-seqs=soon", "1.88"),
     ],
@@ -254,7 +148,8 @@ def test_hidden_states_side_by_side_are_held_each() -> None:
         ("0.17.0", 4, "2.20", "0.00"),
         ("0.16.0", 1, "0.13", "0.00"),
         ("0.11.0", 2, "0.55", "0.00"),
-        ("0.7.3", 8, "2.20", "0.00"),
+        ("0.11.0", 8, "1.30", "0.00"),
+        ("0.7.3", 8, "2.50", "0.00"),
     ],
 )
 def test_communication_and_graphs_by_class(
@@ -321,65 +216,6 @@ def test_any_request_has_terms(
     )
     assert found.overhead > 0
     assert found.overhead + found.sampling == sum(one.size for one in found.parts)
-
-
-# ── the cache's format, and the host's memory ────────────────────────────────────────────────────
-
-
-def test_an_element_is_two_bytes_one_in_fp8_and_four_in_fp32() -> None:
-    assert terms().cache_element == 2
-    assert terms(options={"kv_cache_type": "fp8"}).cache_element == 1
-    assert terms(model(weights="fp32")).cache_element == 4
-
-
-@pytest.mark.parametrize(
-    ("changes", "entry"),
-    [
-        ({"attention": LATENT}, None),
-        ({"attention": LATENT, "indexer": Indexer(layers=21)}, 656),
-        (
-            {
-                "attention": Attention(kind="mla", heads=64, latent=512),
-                "full_layers": 0,
-                "compressed": (Compressed(layers=20, ratio=4),),
-            },
-            584,
-        ),
-        ({"indexer": Indexer(layers=21)}, None),
-        (
-            {
-                "attention": Attention(kind="mla", heads=64, latent=100),
-                "indexer": Indexer(layers=1),
-            },
-            None,
-        ),
-    ],
-)
-def test_fp8_of_sparse_attention_is_a_format_of_its_own(
-    changes: dict[str, Any], entry: int | None
-) -> None:
-    narrow = terms(model(architecture=changes), options={"kv_cache_type": "fp8"})
-    assert narrow.latent_entry == entry
-    assert terms(model(architecture=changes)).latent_entry is None
-
-
-@pytest.mark.parametrize(
-    ("args", "size"),
-    [
-        ((), 0),
-        (("--cpu-offload-gb=10",), 10 * GIB),
-        (("--cpu-offload-gb", "2.5"), 5 * GIB // 2),
-        (("--cpu-offload-gb=much",), 0),
-    ],
-)
-def test_weights_on_the_host_are_not_on_the_gpu(args: tuple[str, ...], size: int) -> None:
-    assert terms(args=args).offloaded == size
-
-
-def test_redundant_experts_are_read() -> None:
-    spare = ("--enable-eplb", '--eplb-config={"num_redundant_experts": 8}')
-    assert terms(mixture(), args=spare).redundant_experts == 8
-    assert terms(mixture()).redundant_experts == 0
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────────

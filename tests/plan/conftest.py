@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from tests.gpus import split, terms
 
 from gangform.findings import Finding
 from gangform.inputs.cluster import Cluster, Installed, Library, Pool
 from gangform.inputs.hardware import Gpu, HardwareShape
 from gangform.inputs.model import Architecture, Attention, Measured, ModelProfile
-from gangform.inputs.serving import Admission, Engine, Parallelism, Serving
+from gangform.inputs.serving import Admission, Engine, Fit, Parallelism, Serving
+from gangform.plan import memory
+from gangform.plan.memory import MemoryPlan
 from gangform.plan.serving import ServingPlan, plan_serving
 from gangform.units import Bytes, Millicores
 
@@ -140,6 +143,24 @@ def make_serving() -> MakeServing:
 @pytest.fixture(scope="session")
 def make_plan() -> MakePlan:
     return planned
+
+
+@pytest.fixture(scope="session")
+def fill() -> Callable[..., MemoryPlan]:
+    """A GPU of 80 GiB, so 72 to plan with; 10 of weights and 6 of overhead leave 56."""
+
+    def plan(profile: ModelProfile | None = None, **changes: Any) -> MemoryPlan:
+        given: dict[str, Any] = {
+            "model": profile or model(),
+            "hardware": hardware(),
+            "shape": split(tensor=8),
+            "terms": terms(),
+            "context": 32_768,
+            "fit": Fit(),
+        }
+        return memory.derive(**{**given, **changes})
+
+    return plan
 
 
 @pytest.fixture(scope="session")

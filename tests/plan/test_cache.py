@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import gpus
 
 from gangform.engines.engine import MemoryTerms
 from gangform.inputs.model import Architecture, Attention, Compressed, Indexer, State, Window
@@ -24,16 +25,7 @@ def shape(**changes: Any) -> Architecture:
 
 
 def terms(**changes: Any) -> MemoryTerms:
-    given: dict[str, Any] = {
-        "utilization": Decimal("0.9"),
-        "overhead": Bytes.gib(6),
-        "band": Bytes.gib(1),
-        "block": 16,
-        "cache_element": Decimal(2),
-        "source": "here",
-        "in_flight": 8192,
-    }
-    return MemoryTerms(**{**given, **changes})
+    return gpus.terms(**{"in_flight": 8192, **changes})
 
 
 def per_token(architecture: Architecture, tensor: int = 1, span: int = 36, **changes: Any) -> int:
@@ -181,3 +173,12 @@ def test_pages_never_take_less_than_what_lies_in_them(
 def test_the_fixed_part_comes_on_top_of_the_tokens(extra: int, lacks: int) -> None:
     found = cache.short(160 * 10, 10, context=160, block=16, decode_context=1, fixed=extra)
     assert found == lacks
+
+
+def test_each_token_that_a_draft_proposes_needs_a_state() -> None:
+    model = shape(full_layers=9, states=(State(layers=27, size=Bytes(1000)),))
+    for proposed in (0, 1, 3):
+        more = terms(speculative=proposed)
+        assert cache.cache_fixed(model, 1, more, 36, 4096) == 27_000 * (1 + proposed)
+    plain, three = (cache.cache_paged(model, 1, terms(speculative=n), 36, 4096) for n in (0, 3))
+    assert three - plain == 3 * 27 * 16 * 2 * 8 * 64 * 2

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import gpus
 
-from gangform.engines.engine import MemoryTerms, Shape
+from gangform.engines.engine import Shape
 from gangform.findings import Finding
 from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import Architecture, Attention, Experts, Measured, ModelProfile
@@ -22,55 +22,13 @@ from gangform.units import Bytes
 MakeModel = Callable[..., ModelProfile]
 MakeHardware = Callable[..., HardwareShape]
 Codes = Callable[[Iterable[Finding]], list[str]]
-AT = ("servings", "llm")
 GIB = 2**30
-
-
-def split(**changes: Any) -> Shape:
-    given: dict[str, Any] = {
-        "tensor": 8,
-        "pipeline": 1,
-        "data": 1,
-        "prefill_context": 1,
-        "decode_context": 1,
-        "expert_parallel": False,
-        "gpus_per_pod": 8,
-        "size": 1,
-    }
-    return Shape(**{**given, **changes})
-
-
-def terms(**changes: Any) -> MemoryTerms:
-    given: dict[str, Any] = {
-        "utilization": Decimal("0.9"),
-        "overhead": Bytes.gib(6),
-        "band": Bytes.gib(1),
-        "block": 16,
-        "cache_element": Decimal(2),
-        "source": "here",
-    }
-    return MemoryTerms(**{**given, **changes})
-
-
+AT = ("servings", "llm")
 Fill = Callable[..., MemoryPlan]
 
 
-@pytest.fixture
-def fill(make_model: MakeModel, make_hardware: MakeHardware) -> Fill:
-    """A GPU of 80 GiB, so 72 to plan with; 10 of weights and 6 of overhead leave 56."""
-
-    def plan(profile: ModelProfile | None = None, **changes: Any) -> MemoryPlan:
-        given: dict[str, Any] = {
-            "model": profile or make_model(),
-            "hardware": make_hardware(),
-            "shape": split(),
-            "terms": terms(),
-            "context": 32_768,
-            "fit": Fit(),
-        }
-        return memory.derive(**{**given, **changes})
-
-    return plan
+def split(**changes: Any) -> Shape:
+    return gpus.split(**{"tensor": 8, **changes})
 
 
 # ── layers and cache ─────────────────────────────────────────────────────────────────────────────
@@ -344,135 +302,22 @@ def test_only_what_is_short_by_more_than_the_band_does_not_fit(
     assert (found.short, found.verdict) == (lacks, verdict)
 
 
-# ── findings ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def checked(
-    plan: MemoryPlan, *, fit: Fit | None = None, concurrency: int | None = None, **shape: Any
-) -> list[Finding]:
-    return list(
-        fit_of.check(plan, fit=fit or Fit(), concurrency=concurrency, shape=split(**shape), at=AT)
-    )
-
-
-def big(make: MakeModel, gib: int | str) -> ModelProfile:
-    return make(measured=Measured(weights_per_gpu=Bytes.gib(gib), kv_bytes_per_token=65_536))
-
-
-def test_what_fits_says_nothing(fill: Fill) -> None:
-    assert checked(fill()) == []
-
-
-def test_what_does_not_fit_is_refused_with_the_arithmetic(
-    fill: Fill, make_model: MakeModel, codes: Codes
+def test_stages_have_the_layers_that_somebody_gives_them(
+    fill: Fill, make_layered: MakeModel
 ) -> None:
-    plan = fill(big(make_model, "65.5"))
-    (found,) = checked(plan, pipeline=2)
-    assert codes([found]) == ["model-does-not-fit"]
-    assert found.at.path == (*AT, "context")
-    assert found.what.startswith(
-        "80.0 GiB visible x 0.9 = 72.0 GiB; less 65.5 GiB weights and 6.0 GiB overhead leaves "
-        "512.0 MiB; one request of 32768 tokens needs 2.0 GiB: short by 1.5 GiB"
-    )
-    assert found.fix.startswith("use more pipeline stages than 2, or a context of at most 8192;")
-    assert found.seen["longest"] == "8192"
-    assert found.seen["short"] == str(3 * GIB // 2)
+    even = fill(make_layered(), shape=split(pipeline=2))
+    found = fill(make_layered(), shape=split(pipeline=2), terms=gpus.terms(layers=(20, 40)))
+    assert [stage.layers for stage in found.stages] == [20, 40]
+    assert sum(stage.weights for stage in found.stages) == sum(one.weights for one in even.stages)
+    assert found.worst is found.stages[1]
+    wrong = fill(make_layered(), shape=split(pipeline=2), terms=gpus.terms(layers=(20, 41)))
+    assert wrong.stages == even.stages
 
 
-def test_weights_that_leave_no_cache_point_to_the_parallelism(
-    fill: Fill, make_model: MakeModel
-) -> None:
-    (found,) = checked(fill(big(make_model, 70)))
-    assert found.at.path == (*AT, "parallelism")
-    assert "leaves -4.0 GiB" in found.what
-    assert "context of at most" not in found.fix
-
-
-def test_a_reason_lets_what_does_not_fit_pass_with_a_warning(
-    fill: Fill, make_model: MakeModel, codes: Codes
-) -> None:
-    fit = Fit(accepted="seen to run")
-    (found,) = checked(fill(big(make_model, 70), fit=fit), fit=fit)
-    assert codes([found]) == ["fit-accepted"]
-    assert not found.breaks
-    assert found.what.endswith("; accepted: seen to run")
-    assert checked(fill(fit=fit), fit=fit) == []
-
-
-def test_what_fits_within_the_error_is_said(
-    fill: Fill, make_model: MakeModel, codes: Codes
-) -> None:
-    (found,) = checked(fill(big(make_model, 64)))
-    assert codes([found]) == ["model-fits-tightly"]
-    assert found.what.endswith("within the error of 1.0 GiB")
-    assert not found.breaks
-
-
-def test_a_measured_cache_is_shown_as_measured(fill: Fill) -> None:
-    fit = Fit(available_kv=Bytes.gib(1))
-    (found,) = checked(fill(fit=fit, context=2_000_000), fit=fit)
-    assert found.what.startswith("1.0 GiB measured for the cache; one request of 2000000 tokens")
-
-
-def test_more_requests_than_the_cache_holds_are_said_with_what_it_holds(
-    fill: Fill, codes: Codes
-) -> None:
-    plan = fill(fit=Fit(available_kv=Bytes(10 * 32_768 * 1024)))
-    assert plan.requests == 10
-    assert checked(plan, concurrency=10) == []
-    (found,) = checked(plan, concurrency=11, data=2)
-    assert codes([found]) == ["concurrency-exceeds-cache"]
-    assert found.at.path == (*AT, "concurrency")
-    assert found.what == "11 requests of 32768 tokens were asked for; 655360 tokens hold 10.00"
-    assert found.fix.startswith("ask for 10, or ")
-
-
-@settings(deadline=None)
-@given(
-    available=st.integers(-(2**40), 2**40),
-    per_token=st.integers(1, 2**20),
-    context=st.integers(1, 2**20),
-    block=st.sampled_from([1, 16, 128]),
-    ranks=st.sampled_from([1, 2, 8]),
-)
-def test_one_request_fits_exactly_when_its_tokens_do(
-    available: int, per_token: int, context: int, block: int, ranks: int
-) -> None:
-    """Tokens and shortage are two readings of one figure, where the ranks share whole blocks."""
-    lacks = cache.short(available, per_token, context=context, block=block, decode_context=ranks)
-    held = cache.tokens(available, per_token, block) * ranks
-    if held >= context:
-        assert lacks <= 0
-    elif ranks == 1:
-        assert lacks > 0
-    exact = Fraction(-(-context // block) * block * per_token, ranks) - available
-    assert exact <= lacks < exact + 1
-
-
-def test_what_nobody_described_is_not_checked_and_that_is_said(
-    make_layered: MakeModel, fill: Fill, codes: Codes
-) -> None:
-    unknown = fill(make_layered(parameters=None))
-    assert unknown.verdict == "unknown"
-    (found,) = fit_of.check(unknown, fit=Fit(), concurrency=9999, shape=split(), at=AT)
-    assert codes([found]) == ["fit-unknown"]
-    assert not found.breaks
-    assert found.what.startswith("not checked whether the model fits")
-    measured = Fit(available_kv=Bytes.gib(20))
-    assert fill(make_layered(parameters=None), fit=measured).verdict == "fits"
-    assert fill(make_layered()).verdict == "fits"
-
-
-def test_a_cache_larger_than_the_gpu_was_measured_elsewhere(fill: Fill, codes: Codes) -> None:
-    def faults(amount: int) -> list[Finding]:
-        fit = Fit(available_kv=Bytes.gib(amount))
-        return list(fit_of.check(fill(fit=fit), fit=fit, concurrency=None, shape=split(), at=AT))
-
-    (found,) = faults(90)
-    assert codes([found]) == ["measured-cache-beyond-gpu"]
-    assert found.at.path == (*AT, "fit", "availableKv")
-    assert faults(40) == []
-
-
-def test_absurd_numbers_of_stages_take_no_time(make_layered: MakeModel, fill: Fill) -> None:
-    assert len(fill(make_layered(), shape=split(pipeline=10_000)).stages) == 10_000
+def test_a_draft_is_kept_on_the_last_stage_alone(fill: Fill, make_layered: MakeModel) -> None:
+    plain = fill(make_layered(), shape=split(pipeline=2)).stages
+    more = gpus.terms(draft_layers=1, sampling=Bytes.gib(1))
+    found = fill(make_layered(), shape=split(pipeline=2), terms=more).stages
+    assert found[0] == plain[0]
+    assert found[1].overhead == plain[1].overhead + GIB
+    assert found[1].cache_per_token * 30 == plain[1].cache_per_token * 31

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import gpus
 
-from gangform.engines.engine import MemoryTerms, Shape
-from gangform.inputs.hardware import Gpu, HardwareShape
+from gangform.engines.engine import MemoryTerms
 from gangform.inputs.model import Architecture, Attention, ModelProfile, State, Window
 from gangform.inputs.serving import Fit
 from gangform.plan import cache, fit, memory
 from gangform.plan.memory import MemoryPlan
-from gangform.units import Bytes, Millicores
+from gangform.units import Bytes
 
 GIB = 2**30
 AT = ("servings", "llm")
@@ -25,16 +25,7 @@ LAYER = 2 * 2 * 256 * 2
 
 
 def terms(**changes: Any) -> MemoryTerms:
-    given: dict[str, Any] = {
-        "utilization": Decimal("0.9"),
-        "overhead": Bytes.gib(6),
-        "band": Bytes.gib(1),
-        "block": 16,
-        "cache_element": Decimal(2),
-        "source": "here",
-        "in_flight": 8192,
-    }
-    return MemoryTerms(**{**given, **changes})
+    return gpus.terms(**{"in_flight": 8192, **changes})
 
 
 def model(**changes: Any) -> ModelProfile:
@@ -68,17 +59,6 @@ def filled(
     **split: Any,
 ) -> MemoryPlan:
     """The plan of so many bytes for the cache, measured or as the rest of a GPU."""
-    counts: dict[str, Any] = {
-        "tensor": 1,
-        "pipeline": 1,
-        "data": 1,
-        "prefill_context": 1,
-        "decode_context": 1,
-        "expert_parallel": False,
-        "gpus_per_pod": 8,
-        "size": 1,
-        **split,
-    }
     used = terms_ or terms()
     visible = Bytes.gib(80)
     if not measured:
@@ -86,14 +66,8 @@ def filled(
         visible = Bytes(-(-(available + weights + used.overhead) * 10 // 9))
     return memory.derive(
         model=profile or model(),
-        hardware=HardwareShape(
-            name="node",
-            gpu=Gpu(product="any", count=8, visible_memory=visible),
-            cpu=Millicores(100_000),
-            memory=Bytes.gib(1000),
-            ephemeral_storage=Bytes.gib(1000),
-        ),
-        shape=Shape(**counts),
+        hardware=gpus.node(visible),
+        shape=gpus.split(**split),
         terms=used,
         context=context,
         fit=Fit(available_kv=Bytes(available)) if measured else Fit(),
@@ -190,8 +164,7 @@ def test_more_requests_than_a_hybrid_holds_are_said_without_a_number_of_tokens(
     codes: Callable[..., list[str]],
 ) -> None:
     plan = filled(10 * GIB)
-    shape = Shape(1, 1, 1, 1, 1, False, 8, 1)
-    (found,) = fit.check(plan, fit=Fit(), concurrency=1000, shape=shape, at=AT)
+    (found,) = fit.check(plan, fit=Fit(), concurrency=1000, shape=gpus.split(), at=AT)
     assert codes([found]) == ["concurrency-exceeds-cache"]
     assert found.what.endswith(f"the cache holds {plan.requests}")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.gpus import split
 
-from gangform.engines.engine import Shape
 from gangform.inputs.model import (
     Architecture,
     Attention,
@@ -24,20 +24,6 @@ from gangform.units import Bytes
 
 HIDDEN, ROWS = 1000, 10_000
 TABLE = HIDDEN * ROWS
-
-
-def split(**changes: Any) -> Shape:
-    given: dict[str, Any] = {
-        "tensor": 1,
-        "pipeline": 1,
-        "data": 1,
-        "prefill_context": 1,
-        "decode_context": 1,
-        "expert_parallel": False,
-        "gpus_per_pod": 8,
-        "size": 1,
-    }
-    return Shape(**{**given, **changes})
 
 
 def model(**changes: Any) -> ModelProfile:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gangform.inputs.load import load_fleet, load_text
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.layout import Layout, Load
+from gangform.plan.memory import MemoryPlan
 from gangform.plan.placement import PoolPlan
 from gangform.report.drawing import Numbers, element, spelled
 from gangform.report.losses import numbers
@@ -96,6 +97,30 @@ def test_a_model_that_is_too_large_goes_beyond_the_gpu() -> None:
     assert bar.short == -memory.stages[0].available > 0
     assert f"{bar.short.human()} more than the engine may use" in bar.picture
     assert "cache" not in {piece.kind for piece in bar.pieces}
+
+
+def fixed(gib: int) -> MemoryPlan:
+    flag = f'"0.32.0", args: [--kv-cache-memory-bytes={gib}G]'
+    text = FLEET.format(nodes=4, groups=2, surge=0, unavailable=1).replace('"0.32.0"', flag)
+    loaded = load_text(text)
+    (plan,) = plan_fleet(loaded.fleet, loaded.library)
+    return plan.servings[0].lead.memory
+
+
+def test_a_fixed_cache_is_drawn_with_the_overhead_that_the_plan_has() -> None:
+    memory = fixed(10)
+    for stage in memory.stages:
+        sizes = {piece.kind: int(piece.size) for piece in pieces(memory, stage)}
+        assert sum(sizes.values()) == memory.visible
+        assert sizes["overhead"] == stage.overhead
+        assert sizes["cache"] + sizes["free"] == stage.available == 10 * 2**30
+    assert {bar.short for bar in bars(memory, Numbers())} == {0}
+
+
+def test_a_fixed_cache_beyond_the_gpu_goes_beyond_it() -> None:
+    memory = fixed(60)
+    short = bars(memory, Numbers())[0].short
+    assert short == memory.crowded > 0
 
 
 def test_bars_lie_within_the_picture(shipped: tuple[ClusterPlan, ...]) -> None:

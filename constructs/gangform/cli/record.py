@@ -134,6 +134,7 @@ def _memory(plan: MemoryPlan, ways: Iterable[Way]) -> dict[str, Any]:
         {
             "verdict": plan.verdict,
             "measured": plan.measured,
+            "fixedBy": plan.pinned_by or None,
             "source": plan.source,
             "visibleBytes": int(plan.visible),
             "utilization": str(plan.utilization),

@@ -56,6 +56,7 @@ _WAY = {
 _MEMORY = {
     "verdict": Value("string", "fits, tight, does not fit or unknown"),
     "measured": Value("boolean", "the cache comes from the engine's log, not from the arithmetic"),
+    "fixedBy?": Value("string", "the argument of the engine that says how large the cache is"),
     "source": Value("string", "where overhead and error band come from"),
     "visibleBytes": Value("integer", "memory of one GPU as the driver shows it"),
     "utilization": Value("string", "share of it that the engine may use, a decimal"),

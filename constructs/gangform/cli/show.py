@@ -244,20 +244,19 @@ def _memory(plan: MemoryPlan, ways: Sequence[Way], *, wide: bool) -> Iterator[Ce
             f"{plan.overhead.human()} overhead, error {plan.band.human()}",
         )
     if plan.heap:
-        yield (
-            "  heap",
-            f"{plan.heap.human()} of the {plan.outside.human()} outside the engine's share",
-        )
+        outside = f"of the {plan.outside.human()} outside the engine's share"
+        where = "beside the fixed cache" if plan.pinned_by else outside
+        yield "  heap", f"{plan.heap.human()} {where}"
     if wide and not plan.measured:
         for part in plan.parts:
             yield f"  {part.name}", f"{part.size.human()} ({part.source})"
     for name, stage in _stages(plan.stages, wide=wide):
-        sums = (
-            f"{stage.available.human()} measured"
-            if plan.measured
-            else f"{plan.share.human()} - {stage.weights.human()} weights - {stage.overhead.human()} = "
-            f"{stage.available.human()}"
-        )
+        sums = f"{stage.available.human()} measured"
+        if plan.pinned_by:
+            sums = f"{stage.available.human()} fixed by {plan.pinned_by}"
+        elif not plan.measured:
+            beside = f"{stage.weights.human()} weights - {stage.overhead.human()}"
+            sums = f"{plan.share.human()} - {beside} = {stage.available.human()}"
         yield name, f"{stage.layers} layers; {sums} for the cache; {_tokens(stage)}"
         if wide and stage.held is not None:
             held = stage.held

@@ -77,7 +77,7 @@ class MemoryTerms(NamedTuple):
     source: str
     """Where the figures come from."""
     sampling: Bytes = Bytes(0)
-    """What the last of several stages holds beyond `overhead`."""
+    """What the last stage holds beyond `overhead`: sampling where there are several, a draft model."""
     latent_entry: int | None = None
     """Bytes an entry of a latent, where its format is not one of plain elements."""
     in_flight: int = 0
@@ -88,6 +88,20 @@ class MemoryTerms(NamedTuple):
     """Weights of each GPU that lie in the memory of the host."""
     parts: tuple[Part, ...] = ()
     """What `overhead` and `sampling` are made of."""
+    pinned: Bytes | None = None
+    """The cache of each GPU that arguments fix; `None`: what the share leaves."""
+    pinned_blocks: int | None = None
+    """Blocks of the cache that arguments fix, which win over bytes."""
+    pinned_by: str = ""
+    """The argument that fixes the cache."""
+    layers: tuple[int, ...] = ()
+    """Layers of each pipeline stage where somebody cuts them; empty: as the engine does."""
+    draft_layers: int = 0
+    """Layers of a draft model on the last stage, cached as the model's own."""
+    speculative: int = 0
+    """Tokens that a draft proposes at once; a state is kept for each."""
+    heap: Bytes | None = None
+    """What a communication library takes of each GPU outside the share, as its variable says; `None`: none does."""
 
 
 class LaunchRequest(NamedTuple):
@@ -113,6 +127,8 @@ class LaunchRequest(NamedTuple):
     startup_budget: Seconds
     """How long a start may take; startup probe and the engine's own time limit obey it."""
     defaults: Defaults
+    variables: Mapping[str, str] = {}
+    """What the user adds to the environment of every pod, as far as it is literal."""
 
 
 class EnvVar(NamedTuple):

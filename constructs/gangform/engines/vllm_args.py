@@ -32,13 +32,6 @@ JOINED = declare(
     Severity.BREAKS,
     "design §3, engine.args",
 )
-UNREAD = declare(
-    "engine-args-change-memory",
-    "An argument changes what lies on a GPU, and the memory arithmetic does not read it.",
-    Severity.DEGRADES,
-    "engines §6.3",
-)
-
 OWNED: Mapping[str, str | None] = {
     "--model": "model",
     "--served-model-name": "servedModelName",
@@ -80,7 +73,7 @@ MEMORY = frozenset(
         "--num-gpu-blocks-override",
     }
 )
-"""Flags that change what lies on a GPU; the plan's arithmetic does not read them (`engines §6.3`)."""
+"""Flags that change what lies on a GPU (`engines §6.3`)."""
 
 SHORT: Mapping[str, str] = {
     "-tp": "--tensor-parallel-size",
@@ -225,24 +218,20 @@ def check_arguments(ask: LaunchRequest) -> Iterator[Finding]:
             )
             what = f"{name} is written by the plan"
             yield found(ask, REPEATED, "engine.args", what, fix, one.at)
-        elif name == "--kv-cache-dtype" and _sayable(ask, one.value):
+        elif name == "--kv-cache-dtype" and sayable(ask, one.value):
             fix = (
                 f"remove it and set engine.kvCacheType: {'auto' if one.value == 'auto' else 'fp8'}"
             )
             yield found(ask, REPEATED, "engine.args", f"{name} is written by the plan", fix, one.at)
         elif why := _refused(ask, one):
             yield found(ask, CONFLICT, "engine.args", f"{name}: {why}", "remove it", one.at)
-        elif name.split(".")[0] in MEMORY:
-            what = f"{name} changes memory, and the plan's fit does not see it"
-            fix = "set fit.availableKv to what the engine's log prints as available KV cache memory"
-            yield found(ask, UNREAD, "engine.args", what, fix, one.at)
     eplb = next((one for one in own if one.flag.startswith("--eplb-config")), None)
     if eplb and redundant_experts(own) and last(own, "--enable-eplb") is None:
         what = f"{eplb.flag} asks for redundant experts, which the engine refuses without --enable-eplb"
         yield found(ask, CONFLICT, "engine.args", what, "add --enable-eplb", eplb.at)
 
 
-def _sayable(ask: LaunchRequest, value: str | None) -> bool:
+def sayable(ask: LaunchRequest, value: str | None) -> bool:
     """Whether the cache's number format has an input of ours, or we write one already."""
     return ask.options.kv_cache_type != "auto" or value in ("auto", "fp8", "fp8_e4m3")
 

@@ -8,7 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
+from gangform.apis.versions import Release
 from gangform.engines import vllm_flags as vf
+from gangform.engines import vllm_partition, vllm_unread
 from gangform.engines.engine import LaunchRequest
 from gangform.engines.vllm_args import check_arguments, found, given, redundant_experts
 from gangform.findings import Code, Finding, Severity, declare
@@ -119,8 +121,16 @@ UTILIZATION = declare(
     DEGRADES,
     "engines §6.1, §6.3",
 )
+WHOLE = declare(
+    "utilization-beyond-free",
+    "An engine that wants more of a GPU than is free at its start ends; its own context alone takes some.",
+    BREAKS,
+    "vLLM: request_memory; pytorch/pytorch#175666",
+)
 
 
+_ASKS_FIRST = Release(0, 9, 1)
+"""Since then vLLM compares what it wants with what is free (vllm-project/vllm#20305 shows it)."""
 _TRIES = 1024
 """Sizes that are looked at to name a better one: more ranks than any model is cut by."""
 
@@ -139,12 +149,14 @@ def check(ask: LaunchRequest) -> Iterator[Finding]:
     if ask.model.architecture is not None:
         yield from _tensor(ask, ask.model.architecture)
         yield from _pipeline(ask, ask.model.architecture)
+        yield from vllm_partition.check(ask, ask.model.architecture)
         yield from _blocks(ask, ask.model.architecture)
         yield from _experts(ask, ask.model.architecture)
     yield from _context_parallel(ask)
     yield from _data_over_pods(ask)
     yield from _memory(ask)
     yield from check_arguments(ask)
+    yield from vllm_unread.check(ask)
 
 
 def _release(ask: LaunchRequest) -> Iterator[Finding]:
@@ -350,7 +362,11 @@ def _memory(ask: LaunchRequest) -> Iterator[Finding]:
         fix = f"use context {limit} or less, or stretch the model by --hf-overrides in engine.args"
         yield found(ask, CONTEXT, "context", what, fix, context=ask.context, limit=limit)
     share = ask.options.utilization
-    if share is not None and not Decimal("0.5") <= share <= Decimal("0.97"):
+    if share == 1 and ask.release >= _ASKS_FIRST:
+        what = f"utilization {share} wants all of each GPU, and the engine's own context takes some before it looks"
+        fix = "use 0.85 to 0.95, or leave it out"
+        yield found(ask, WHOLE, "engine.utilization", what, fix, utilization=share)
+    elif share is not None and not Decimal("0.5") <= share <= Decimal("0.97"):
         left = Bytes(ask.hardware.gpu.visible_memory * (1 - Fraction(share)))
         what = f"utilization {share} leaves {left.human()} of each GPU outside the engine's share"
         fix = "use 0.85 to 0.95, or leave it out"

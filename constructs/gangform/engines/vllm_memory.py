@@ -8,18 +8,24 @@ What a step holds of the layers themselves grows with the batched tokens, and th
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Literal
 
-from gangform.engines import vllm_args, vllm_flags
+from gangform.engines import flags, vllm_adapters, vllm_args, vllm_cache, vllm_flags
 from gangform.engines import vllm_overheads as table
 from gangform.engines.engine import LaunchRequest, MemoryTerms, Part
 from gangform.engines.flags import is_number, last
+from gangform.engines.vllm_draft import draft
+from gangform.engines.vllm_graphs import graphs
+from gangform.engines.vllm_partition import partition
 from gangform.inputs.model import Architecture
 from gangform.units import Bytes
 
 _ELEMENT = 2
 """Bytes of an activation."""
+_PEAK, _SAMPLING = "activation", "sampling on the last stage"
+_DRAFT = "vLLM: a draft lies on the last stage and shares embedding and head"
 
 
 def utilization(ask: LaunchRequest) -> Decimal:
@@ -30,36 +36,47 @@ def utilization(ask: LaunchRequest) -> Decimal:
 def terms(ask: LaunchRequest) -> MemoryTerms:
     """Utilisation, overheads by class of release, and how the cache is stored."""
     era = table.era(ask.release)
-    activation, more, why = _activation(ask, era)
-    outside = _communication(ask, era)
-    graphs = _graphs(ask, era)
-    parts: tuple[Part, ...] = (
-        Part("activation", activation, why),
-        Part("communication", outside[0], outside[1]),
-        Part("graphs", graphs[0], graphs[1]),
-    )
-    if more:
-        parts = (*parts, Part("sampling on the last stage", more, era.sampling.source))
+    own = vllm_args.given(ask.options.args)
+    tokens, sequences = batch(ask, era)
+    parts = [
+        *_activation(ask, era),
+        Part("communication", *_communication(ask, era)),
+        Part("graphs", *graphs(ask, sequences, tokens)),
+    ]
+    proposed = draft(ask)
+    last_stage = [part for part in parts if part.name == _SAMPLING]
+    if proposed.weights:
+        last_stage.append(Part("draft model on the last stage", proposed.weights, _DRAFT))
+    slots = vllm_adapters.adapters(ask)
+    if slots:
+        parts.append(Part("adapters", slots, "vLLM: LoRA layers are laid out at the start"))
+    everywhere = [part for part in parts if part not in last_stage]
+    fixed = vllm_cache.pinned(own)
     return MemoryTerms(
         utilization=utilization(ask),
-        overhead=Bytes(activation + outside[0] + graphs[0]),
+        overhead=Bytes(sum(part.size for part in everywhere)),
         band=_band(ask, era),
-        block=table.BLOCK,
-        cache_element=_element(ask),
+        block=vllm_cache.block(own),
+        cache_element=vllm_cache.element(ask),
         source=f"engines §6.3, class {era.letter}, "
         f"{'mixture of experts' if ask.model.mixture else 'dense'}",
-        sampling=more,
-        latent_entry=_latent_entry(ask),
-        in_flight=_batch(ask, era)[0],
-        redundant_experts=vllm_args.redundant_experts(vllm_args.given(ask.options.args)),
+        sampling=Bytes(sum(part.size for part in last_stage)),
+        latent_entry=vllm_cache.latent_entry(ask),
+        in_flight=tokens,
+        redundant_experts=vllm_args.redundant_experts(own),
         offloaded=_offloaded(ask),
-        parts=parts,
+        parts=(*everywhere, *last_stage),
+        pinned=fixed.size,
+        pinned_blocks=fixed.blocks,
+        pinned_by=fixed.flag,
+        layers=partition(ask),
+        draft_layers=proposed.layers,
+        speculative=proposed.tokens,
+        heap=symmetric_heap(ask.variables),
     )
 
 
-def _measured(
-    ask: LaunchRequest, name: Literal["activation", "communication", "graphs"]
-) -> Bytes | None:
+def _measured(ask: LaunchRequest, name: Literal["activation", "communication"]) -> Bytes | None:
     """What somebody measured: with this serving, else with this model."""
     for given in (ask.options.overhead, ask.model.overhead):
         found: Bytes | None = getattr(given, name)
@@ -79,40 +96,45 @@ def _large(ask: LaunchRequest) -> bool:
     return gpu.visible_memory >= table.LARGE and table.NOT_LARGE not in gpu.product.lower()
 
 
-def _batch(ask: LaunchRequest, era: table.Era) -> tuple[int, int]:
+_MOST_TOKENS = 10**9
+"""Larger than any step."""
+
+
+def batch(ask: LaunchRequest, era: table.Era) -> tuple[int, int]:
     """Tokens and sequences of the largest step: the user's, else the defaults of the GPU."""
     own = vllm_args.given(ask.options.args)
-
-    def asked(flag: str, default: int) -> int:
-        one = last(own, flag)
-        text = (one.value or "") if one is not None else ""
-        return int(text) if is_number(text) and int(text) > 0 else default
-
     large = _large(ask) and era.chunked
     tokens = int((table.TOKENS if large else table.TOKENS_SMALL).value)
     if not era.chunked and ask.context <= table.CHUNKED_FROM.value:
         tokens = max(tokens, ask.context)
     sequences = int((table.SEQUENCES if large else table.SEQUENCES_SMALL).value)
-    tokens = asked("--max-num-batched-tokens", tokens)
-    return tokens, min(tokens, asked("--max-num-seqs", sequences))
+    told = flags.value(own, "--max-num-seqs")
+    sequences = int(told) if is_number(told) and int(told) > 0 else sequences
+    # No default step is larger than all sequences at full length (vLLM: _set_default_max_num_seqs_and_batched_tokens).
+    # Where somebody gives one, `8k` and `8K` are numbers (vLLM: human_readable_int).
+    told = flags.value(own, "--max-num-batched-tokens")
+    tokens = min(vllm_cache.amount(told) or min(tokens, sequences * ask.context), _MOST_TOKENS)
+    return tokens, min(tokens, sequences)
 
 
-def _activation(ask: LaunchRequest, era: table.Era) -> tuple[Bytes, Bytes, str]:
-    """The peak of a step on any stage, what the last one takes beyond it, and where that is from."""
+def _activation(ask: LaunchRequest, era: table.Era) -> tuple[Part, ...]:
+    """The peak of a step on any stage, and what the last one of several takes beyond it."""
     measured = _measured(ask, "activation")
     if measured is not None:
-        return measured, Bytes(0), "measured"
+        return (Part(_PEAK, measured, "measured"),)
     model = ask.model.architecture
     if model is None:
-        return Bytes.gib(3), Bytes(0), "engines §6.3: unknown architecture, the larger suggestion"
-    tokens, sequences = _batch(ask, era)
+        why = "engines §6.3: unknown architecture, the larger suggestion"
+        return (Part(_PEAK, Bytes.gib(3), why),)
+    tokens, sequences = batch(ask, era)
     layer = _forward(ask, model, tokens)
     sampled = int(era.sampling.value * sequences * model.vocabulary)
     experts = _experts(ask, model, tokens)
     why = f"{table.HIDDEN_COPIES.source}; {era.sampling.source}"
     if ask.shape.pipeline == 1:
-        return Bytes(max(layer, sampled) + experts), Bytes(0), why
-    return Bytes(layer + experts), Bytes(max(0, sampled - layer)), why
+        return (Part(_PEAK, Bytes(max(layer, sampled) + experts), why),)
+    more = Part(_SAMPLING, Bytes(max(0, sampled - layer)), era.sampling.source)
+    return Part(_PEAK, Bytes(layer + experts), why), *((more,) if more.size else ())
 
 
 def _forward(ask: LaunchRequest, model: Architecture, tokens: int) -> int:
@@ -145,15 +167,6 @@ def _communication(ask: LaunchRequest, era: table.Era) -> tuple[Bytes, str]:
     return Bytes.gib(figure.value), figure.source
 
 
-def _graphs(ask: LaunchRequest, era: table.Era) -> tuple[Bytes, str]:
-    if last(vllm_args.given(ask.options.args), "--enforce-eager") is not None:
-        return Bytes(0), "--enforce-eager"
-    measured = _measured(ask, "graphs")
-    if measured is not None:
-        return measured, "measured"
-    return Bytes.gib(era.graphs.value), era.graphs.source
-
-
 def _offloaded(ask: LaunchRequest) -> Bytes:
     """What `--cpu-offload-gb` leaves on the host; vLLM counts GiB of each GPU."""
     one = last(vllm_args.given(ask.options.args), "--cpu-offload-gb")
@@ -161,19 +174,15 @@ def _offloaded(ask: LaunchRequest) -> Bytes:
     return Bytes.gib(text) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) else Bytes(0)
 
 
-def _element(ask: LaunchRequest) -> Decimal:
-    """Bytes a cached element: one in FP8, else those of the model's own numbers."""
-    if ask.options.kv_cache_type == "fp8":
-        return Decimal(1)
-    return Decimal(4 if ask.model.weights == "fp32" else 2)
+def symmetric_heap(variables: Mapping[str, str]) -> Bytes | None:
+    """What NVSHMEM takes of each GPU, as its variable says; `None` where it does not, or cannot be read.
 
-
-def _latent_entry(ask: LaunchRequest) -> int | None:
-    """Bytes of a latent under sparse attention, where FP8 stands for a format of its own (`engines §6.1`)."""
-    model = ask.model.architecture
-    if model is None or ask.options.kv_cache_type != "fp8":
+    A number with a letter for a power of 1024 or none: `16G`, `20m`, `3.1M` (NVSHMEM: environment variables).
+    """
+    text = variables.get("NVSHMEM_SYMMETRIC_SIZE", "").strip()
+    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([kKmMgGtT])?", text)
+    if found is None:
         return None
-    if model.attention.kind != "mla" or not (model.indexer or model.compressed):
-        return None
-    figure = table.FP8_LATENTS.get(model.attention.latent or 0)
-    return int(figure.value) if figure else None
+    power = " kmgt".index(found[2].lower()) if found[2] else 0
+    size = Decimal(found[1]) * 1024**power
+    return Bytes(int(size)) if size <= 10**15 else None

@@ -50,17 +50,30 @@ _UNSORTED = Figure(
 )
 _ONE_OLD = Figure(Decimal("0.13"), "§6.3, up to 0.16: 0.13; k069: 0.10")
 _TWO_OLD = Figure(Decimal("0.55"), "§6.3, up to 0.16: 0.55 with two ranks")
-_MANY_OLD = Figure(Decimal("2.2"), "§6.3: 2.17 with four ranks; k001: 2.53 to 2.57 with eight")
+_MANY_OLD = Figure(
+    Decimal("1.3"),
+    "what the sums leave with four and eight ranks of 0.9 to 0.11: 1.9 (k024), 1.0 (k016), 0.7 and 1.5 (Llama-3.3-70B "
+    "and DeepSeek-R1, both FP8 on H200, 0.11.2)",
+)
+_MANY_FIRST = Figure(Decimal("2.5"), "k001: 2.53 to 2.57 with eight ranks")
 _ONE = Figure(Decimal("0.26"), "§6.3: 0.25 to 0.27")
 _TWO = Figure(Decimal("2.1"), "§6.3: 2.08 with two ranks (k041: 2.07)")
 _MANY = Figure(Decimal("2.2"), "§6.3: 2.17 with four ranks")
 _NO_GRAPHS = Figure(
     Decimal(0), "engines §6.1: before 0.21 graphs come out of what the share leaves"
 )
-_GRAPHS = Figure(
+GRAPHS = Figure(
     Decimal("1.5"),
     "§6.3: 0.51 to 1.85, mean 1.04; the suggestion there, since larger models capture more",
 )
+GRAPHS_FEW = Figure(
+    Decimal("0.3"),
+    "estimates of 0.39, 0.26, 0.26, 0.19 and 0.36 GiB that 0.20 to 0.27 print for 4 to 16 graphs (Qwen3.6-27B, "
+    "Qwen3.6-35B-A3B), where 86 of the same models are 1.11",
+)
+"""GiB of next to no graphs: what the first ones share."""
+GRAPHS_ALL = 86
+"""Graphs that are captured by default: 51 sizes up to 512, and 35 of them for batches of 256 sequences that decode."""
 
 _BAND = Figure(Decimal("1.5"), "engines §6.3: tolerance of the overheads")
 _BAND_OLD = Figure(
@@ -69,10 +82,12 @@ _BAND_OLD = Figure(
 )
 
 ERAS = (
-    Era("A", Release(0, 21), _UNSORTED, (_ONE, _TWO, _MANY), _GRAPHS, _BAND, True),
+    Era("A", Release(0, 21), _UNSORTED, (_ONE, _TWO, _MANY), GRAPHS, _BAND, True),
     Era("B", Release(0, 17), _UNSORTED, (_ONE, _TWO, _MANY), _NO_GRAPHS, _BAND, True),
     Era("C", Release(0, 8), _SORTED, (_ONE_OLD, _TWO_OLD, _MANY_OLD), _NO_GRAPHS, _BAND, True),
-    Era("D", Release(0, 0), _SORTED, (_ONE_OLD, _TWO_OLD, _MANY_OLD), _NO_GRAPHS, _BAND_OLD, False),
+    Era(
+        "D", Release(0, 0), _SORTED, (_ONE_OLD, _TWO_OLD, _MANY_FIRST), _NO_GRAPHS, _BAND_OLD, False
+    ),
 )
 """Newest first. D is the V0 engine, which runs a whole context as one step up to `CHUNKED_FROM` tokens."""
 

@@ -201,6 +201,8 @@ class Overhead(Model):
     """What lies outside of torch: buffers of NCCL, contexts."""
     graphs: Bytes | None = None
     """CUDA graphs, as far as the engine takes them from its share."""
+    draft: Bytes | None = None
+    """The weights of a draft model on one GPU of the last stage (speculative decoding)."""
 
 
 class Measured(Model):

@@ -263,6 +263,16 @@ class Pods(Model):
     priority_class_name: ObjectName | None = None
     """Pod priority, which kube-scheduler and Volcano know; Kueue has its own."""
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """Those of `env` whose values are written out."""
+        pairs = [(entry.get("name"), entry.get("value")) for entry in self.env]
+        return {
+            name: value
+            for name, value in pairs
+            if isinstance(name, str) and isinstance(value, str) and "$(" not in value
+        }
+
 
 class Patch(Model):
     """A change to one of the bundle's objects, applied before server defaults and rules."""

@@ -18,7 +18,8 @@ from gangform.plan.figures import formula
 from gangform.units import Bytes
 
 _STATES = 2
-"""States that a request may hold of each layer: its own, and one that prefix caching keeps (`engines §6.1`)."""
+"""States that a request may hold of each layer: its own, and one that prefix caching keeps (`engines §6.1`); one more
+for each token that a draft proposes."""
 
 
 def share_of_stage(layers: int, span: int, whole: int) -> int:
@@ -47,7 +48,8 @@ def _heads(heads: int, keys: int, values: int, tensor: int, element: Decimal) ->
 
 
 @formula(
-    "layers that keep every token x bytes a layer, those that compress / their ratio, entries of the index",
+    "layers that keep every token, those of a draft included, x bytes a layer; those that compress / their ratio; "
+    "entries of the index",
     source="engines §6.1, §6.2",
 )
 def cache_per_token(architecture: Architecture, tensor: int, terms: MemoryTerms, span: int) -> int:
@@ -57,7 +59,7 @@ def cache_per_token(architecture: Architecture, tensor: int, terms: MemoryTerms,
     def here(layers: int) -> int:
         return share_of_stage(layers, span, architecture.layers)
 
-    total = Fraction(here(architecture.attending) * each)
+    total = Fraction((here(architecture.attending) + terms.draft_layers) * each)
     for one in architecture.compressed:
         total += Fraction(here(one.layers) * each, one.ratio)
     if architecture.indexer is not None:
@@ -67,7 +69,8 @@ def cache_per_token(architecture: Architecture, tensor: int, terms: MemoryTerms,
 
 
 @formula(
-    "windows: min(context, window - 1 + tokens of a step, a block more) x bytes a token; states: size / tensor",
+    "windows: min(context, window - 1 + tokens of a step, a block more) x bytes a token; states: size / tensor, one "
+    "more for each token that a draft proposes",
     source="engines §6.1, §6.2",
 )
 def cache_fixed(
@@ -81,7 +84,7 @@ def cache_fixed(
         total += layers * each * _kept(window, terms, context)
     for state in architecture.states:
         layers = share_of_stage(state.layers, span, architecture.layers)
-        total += layers * -(-int(state.size) // tensor)
+        total += layers * (1 + terms.speculative) * -(-int(state.size) // tensor)
     return Bytes(total)
 
 
@@ -124,7 +127,7 @@ def _kinds(
         return share_of_stage(layers, span, architecture.layers)
 
     each = cache_per_layer(architecture, tensor, terms.cache_element, terms.latent_entry)
-    yield _Kind(here(architecture.attending), each, context)
+    yield _Kind(here(architecture.attending) + terms.draft_layers, each, context)
     for one in architecture.compressed:
         yield _Kind(here(one.layers), each, -(-context // one.ratio))
     if architecture.indexer is not None:
@@ -134,7 +137,8 @@ def _kinds(
         kept = _kept(window, terms, context)
         yield _Kind(here(window.layers), _window_token(architecture, window, tensor, terms), kept)
     for state in architecture.states:
-        yield _Kind(here(state.layers), 0, _STATES, -(-int(state.size) // tensor))
+        kept = _STATES + terms.speculative
+        yield _Kind(here(state.layers), 0, kept, -(-int(state.size) // tensor))
 
 
 @formula(

@@ -57,6 +57,8 @@ HEAP = declare(
     Severity.BREAKS,
     "engines §1.5, §6.3; cases r01",
 )
+_STEP = 2**26
+"""Bytes that a proposed size is rounded to."""
 _SPARE = Bytes.gib(1)
 """Kept free beside a heap where a utilisation is proposed: contexts and graphs lie there too (`cases r01`)."""
 
@@ -69,8 +71,8 @@ def _two(size: Bytes) -> str:
 def check_heap(plan: MemoryPlan, *, at: Path) -> Iterator[Finding]:
     """Whether what lies outside the engine's share holds the heap of a communication library."""
     lacking = Bytes(plan.heap - plan.outside)
-    if lacking <= 0:
-        return
+    if lacking <= 0 or plan.pinned_by:
+        return  # Beside a fixed cache the share of memory means nothing: `crowded` has the heap.
     highest = 1 - Decimal(int(plan.heap) + int(_SPARE)) / Decimal(int(plan.visible))
     fix = "use GPUs with more memory, or a smaller heap"
     if highest > 0:
@@ -78,7 +80,7 @@ def check_heap(plan: MemoryPlan, *, at: Path) -> Iterator[Finding]:
         fix = f"set `engine.utilization: {share}` or less, which keeps {_SPARE.human()} free, or a smaller heap"
     yield Finding(
         code=HEAP,
-        at=InputPath((*at, "engine", "heap")),
+        at=InputPath((*at, *plan.heap_from)),
         what=f"the heap of {_two(plan.heap)} a GPU lies outside the engine's share, and utilization "
         f"{plan.utilization} of {_two(plan.visible)} leaves {_two(plan.outside)}: short by {_two(lacking)}",
         fix=fix,
@@ -127,11 +129,15 @@ def check(
         f"{stage.available.human()}; one request of {plan.context} tokens needs "
         f"{Bytes(int(plan.short) + int(stage.available)).human()}"
     )
-    if plan.measured:
+    if plan.measured or plan.pinned_by:
+        origin = "measured" if plan.measured else f"fixed by {plan.pinned_by}"
         sums = (
-            f"{stage.available.human()} measured for the cache; one request of {plan.context} tokens "
+            f"{stage.available.human()} {origin} for the cache; one request of {plan.context} tokens "
             f"needs {Bytes(int(plan.short) + int(stage.available)).human()}"
         )
+    if plan.pinned_by and plan.short <= 0 and plan.verdict in ("does not fit", "tight"):
+        yield _crowded(plan, fit=fit, at=at)
+        return
     seen = {
         "weights": str(int(stage.weights)),
         "overhead": str(int(plan.overhead)),
@@ -141,10 +147,14 @@ def check(
     }
     more = f"use more pipeline stages than {shape.pipeline}"
     out = "; or ".join(way.text for way in ways) or more
+    if plan.pinned_by:
+        whole = Bytes(-(-int(plan.short + stage.available) // _STEP) * _STEP)
+        out = f"leave {plan.pinned_by} out, or fix at least {whole.human()} by it"
     shorter = f", or a context of at most {plan.longest}" if plan.longest else ""
     if plan.verdict == "does not fit":
         code = NO_FIT if fit.accepted is None else ACCEPTED
-        error = "" if plan.measured else f" with an error of {plan.band.human()}"
+        exact = plan.measured or plan.pinned_by
+        error = "" if exact else f" with an error of {plan.band.human()}"
         reason = "" if fit.accepted is None else f"; accepted: {fit.accepted}"
         yield Finding(
             code=code,
@@ -173,3 +183,26 @@ def check(
             fix=f"ask for {int(plan.requests)}, or {more}",
             seen=seen,
         )
+
+
+def _crowded(plan: MemoryPlan, *, fit: Fit, at: Path) -> Finding:
+    """A cache that arguments fix is taken whatever is there: the GPU's memory has to hold all of it."""
+    stage, refused = plan.worst, plan.verdict == "does not fit"
+    code = NO_FIT if refused and fit.accepted is None else ACCEPTED if refused else TIGHT
+    beyond = max(0, -(-(int(plan.crowded) + int(plan.band)) // _STEP) * _STEP)
+    less = Bytes(max(0, int(stage.available) - beyond))
+    return Finding(
+        code=code,
+        at=InputPath((*at, "engine", "args")),
+        what=f"{stage.weights.human()} weights, {plan.overhead.human()} overhead"
+        + (f", {plan.heap.human()} heap" if plan.heap else "")
+        + f" and {stage.available.human()} fixed by {plan.pinned_by} for the cache, of {plan.visible.human()} visible: "
+        + (
+            f"short by {plan.crowded.human()} with an error of {plan.band.human()}"
+            if refused
+            else f"within the error of {plan.band.human()}"
+        )
+        + (f"; accepted: {fit.accepted}" if code is ACCEPTED else ""),
+        fix=f"leave {plan.pinned_by} out, or fix at most {less.human()}",
+        seen={"crowded": str(int(plan.crowded)), "available": str(int(stage.available))},
+    )

@@ -78,6 +78,12 @@ class MemoryPlan(NamedTuple):
     verdict: Verdict
     measured: bool
     """Whether the cache comes from the engine's own log instead of the arithmetic."""
+    pinned_by: str = ""
+    """The argument of the engine that fixes the cache; empty where it is what the share leaves."""
+    crowded: Bytes = _NOTHING
+    """What weights, overhead, heap and a fixed cache take beyond visible memory; negative: what they leave of it."""
+    heap_from: tuple[str, ...] = ("engine", "heap")
+    """The input that says the heap, below the serving."""
 
     @property
     def outside(self) -> Bytes:
@@ -113,25 +119,29 @@ def derive(
 ) -> MemoryPlan:
     """The memory of every stage and the verdict."""
     usable = share(hardware.gpu.visible_memory, terms.utilization)
-    architecture = model.architecture
-    layers = (
-        stage_layers(architecture.layers, shape.pipeline) if architecture else (0,) * shape.pipeline
-    )
-    stages = []
+    said, heap = bool(heap), heap or terms.heap or _NOTHING
+    fixed = fit.available_kv is None and bool(terms.pinned_by)
+    stages: list[Stage] = []
+    crowded = _NOTHING
     first = 0
-    for index, count in enumerate(layers):
+    for index, count in enumerate(_layers(model, shape, terms)):
         span = first, count
         first += count
         whole = stage_weights(model, shape, index, span, terms.redundant_experts)
         weights = Bytes(max(0, whole - terms.offloaded))
         last = index == shape.pipeline - 1
-        overhead = Bytes(terms.overhead + (terms.sampling if last else 0))
+        here = terms if last else terms._replace(sampling=_NOTHING, draft_layers=0)
+        overhead = Bytes(terms.overhead + here.sampling)
         available = fit.available_kv
         if available is None:
             available = Bytes(usable - weights - overhead)
+        if fixed:
+            available = _pinned(model, shape, here, count, available)
+            over = Bytes(weights + overhead + available + heap - hardware.gpu.visible_memory)
+            crowded = over if not stages else max(crowded, over)
         held = stage_held(model, shape, index, span, terms.redundant_experts)
         beside = _Beside(weights, held, overhead, available)
-        stages.append(_stage(model, shape, terms, count, context, beside))
+        stages.append(_stage(model, shape, here, count, context, beside))
     known = model.parameters is not None or model.measured is not None
     measured = fit.available_kv is not None
     lacking = max(stage.short for stage in stages)
@@ -145,6 +155,14 @@ def derive(
         most = requests_of_needs(stages, shape.data)
         longest = min(_longest(model, shape, terms, stage) for stage in stages)
     paged = max(int(stage.cache_paged) - int(stage.available) for stage in stages)
+    verdict = _verdict(
+        lacking,
+        Bytes(max(lacking, paged) if least is None else lacking),
+        _NOTHING if measured or fixed else terms.band,
+    )
+    if fixed and verdict != "does not fit":
+        room = _verdict(crowded, crowded, terms.band)
+        verdict = verdict if room == "fits" else room
     return MemoryPlan(
         visible=hardware.gpu.visible_memory,
         utilization=terms.utilization,
@@ -160,13 +178,47 @@ def derive(
         requests_most=most,
         short=lacking,
         longest=min(longest, model.context_limit // terms.block * terms.block),
-        verdict=_verdict(
-            lacking, Bytes(max(lacking, paged) if least is None else lacking), terms.band, measured
-        )
-        if known or measured
-        else "unknown",
+        verdict=verdict if known or measured else "unknown",
         measured=measured,
+        pinned_by=terms.pinned_by if fixed else "",
+        crowded=crowded,
+        heap_from=("engine", "heap") if said or not heap else ("pods", "env"),
     )
+
+
+def _layers(model: ModelProfile, shape: Shape, terms: MemoryTerms) -> tuple[int, ...]:
+    """Layers of each stage: as somebody cuts them, where that is a cut of this model, else as the engine does."""
+    if model.architecture is None:
+        return (0,) * shape.pipeline
+    layers = model.architecture.layers
+    if len(terms.layers) == shape.pipeline and sum(terms.layers) == layers:
+        return terms.layers
+    return stage_layers(layers, shape.pipeline)
+
+
+@formula(
+    "bytes as the argument says, or blocks x tokens a block x bytes a token of the stage",
+    source="vLLM: determine_available_memory, get_kv_cache_configs",
+)
+def pinned_cache(size: Bytes | None, blocks: int | None, block: int, per_token: int) -> Bytes:
+    """The cache of one GPU that arguments fix, whatever is left."""
+    return Bytes(blocks * block * per_token) if blocks is not None else size or Bytes(0)
+
+
+def _pinned(
+    model: ModelProfile, shape: Shape, terms: MemoryTerms, count: int, left: Bytes
+) -> Bytes:
+    """The fixed cache of a stage; blocks say nothing where several kinds of layers share them."""
+    architecture = model.architecture
+    if model.measured is not None:
+        each = model.measured.kv_bytes_per_token
+    elif architecture is not None and architecture.uniform:
+        each = cache_per_token(architecture, shape.tensor, terms, count)
+    elif terms.pinned is not None:
+        return terms.pinned
+    else:
+        return left
+    return pinned_cache(terms.pinned, terms.pinned_blocks, terms.block, each)
 
 
 class _Beside(NamedTuple):
@@ -221,12 +273,11 @@ def _stage(
     )
 
 
-def _verdict(least: Bytes, most: Bytes, band: Bytes, measured: bool) -> Verdict:
-    """least, most: what one request lacks at the least and at the most."""
-    tolerance = 0 if measured else int(band)
-    if least > tolerance:
+def _verdict(least: Bytes, most: Bytes, band: Bytes) -> Verdict:
+    """least, most: what lacks at the least and at the most; band: how far both may be off, either way."""
+    if least > band:
         return "does not fit"
-    return "tight" if most > -tolerance else "fits"
+    return "tight" if most > -int(band) else "fits"
 
 
 @formula("tokens x data / context", source="engines §6.2")

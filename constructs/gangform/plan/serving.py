@@ -158,6 +158,7 @@ class _Composer:
             rendezvous=self.form.rendezvous() if split.size > 1 else None,
             startup_budget=self.startup.budget,
             defaults=table,
+            variables=serving.pods.variables,
         )
         self.launch = found.engine.launch(self.ask)
         self.memory, self.ways = ways.derive(serving, self.ask, found.engine, library)

@@ -60,11 +60,12 @@ def derive(
 
 def holds(serving: Serving, ask: LaunchRequest, engine: Engine, fit: Fit) -> MemoryPlan:
     """What the GPUs of a request hold, whatever its shape, model and hardware."""
+    terms = engine.memory(ask)
     return memory.derive(
         model=ask.model,
         hardware=ask.hardware,
         shape=ask.shape,
-        terms=engine.memory(ask),
+        terms=terms,
         context=ask.context,
         fit=fit,
         heap=serving.engine.heap or Bytes(0),

@@ -45,13 +45,16 @@ def pieces(plan: MemoryPlan, stage: Stage) -> tuple[Piece, ...]:
     least = min(each.tokens or 0 for each in plan.stages)
     # Where no number of tokens is known, or none finds room, all that is left is the cache's.
     held = min(available, least * stage.cache_per_token or available)
-    overhead = max(0, int(plan.share) - int(stage.weights) - int(stage.available))
+    usable = int(plan.share)
+    if plan.pinned_by:  # A fixed cache is taken whatever the share is.
+        usable = int(stage.weights) + int(stage.overhead) + available
+    overhead = max(0, usable - int(stage.weights) - int(stage.available))
     return (
         Piece("weights", "weights", stage.weights),
         Piece("overhead", "overhead", Bytes(overhead)),
         Piece("cache", "cache", Bytes(held)),
         Piece("free", "unused", Bytes(available - held)),
-        Piece("outside", "outside the engine's share", Bytes(int(plan.visible) - int(plan.share))),
+        Piece("outside", "outside the engine's share", Bytes(max(0, int(plan.visible) - usable))),
     )
 
 
@@ -75,7 +78,7 @@ def _bar(plan: MemoryPlan, first: int, stages: Sequence[Stage], numbers: Numbers
     each = " each" if last > first else ""
     layers = f", {stage.layers} layers{each}" if stage.layers else ""
     # Where weights and overhead alone go beyond the engine's share, the bar goes beyond the GPU.
-    beyond = max(0, -int(stage.available))
+    beyond = max(0, int(plan.crowded) if plan.pinned_by else -int(stage.available))
     whole = max(int(plan.visible), sum(int(piece.size) for piece in parts))
     figures = ", ".join(f"{piece.name} {piece.size.human()}" for piece in parts if piece.size)
     drawn: list[Markup] = [box("ground", x=0, y=_TOP, width="100%", height=_HEIGHT - 2 * _TOP)]
@@ -93,7 +96,7 @@ def _bar(plan: MemoryPlan, first: int, stages: Sequence[Stage], numbers: Numbers
                 )
             )
         at += int(piece.size)
-    edge = share(int(plan.share), whole)
+    edge = share(int(plan.visible if plan.pinned_by else plan.share), whole)
     drawn.append(line("edge", x1=edge, y1=0, x2=edge, y2=_HEIGHT))
     return Bar(
         title=f"{title}{layers}",

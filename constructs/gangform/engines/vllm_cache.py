@@ -1,0 +1,122 @@
+"""How vLLM is told to store its cache: number format, block, and sizes that replace what it would measure.
+
+`--kv-cache-memory-bytes` is taken as it stands, beyond the share of memory if need be; `--num-gpu-blocks-override` wins
+over it, and a request is checked against that many blocks (vLLM: determine_available_memory, get_kv_cache_configs).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from gangform.engines import flags, vllm_args
+from gangform.engines import vllm_overheads as table
+from gangform.engines.engine import LaunchRequest
+from gangform.engines.flags import Given, is_number
+from gangform.units import Bytes
+
+BYTES = "--kv-cache-memory-bytes"
+BLOCKS = "--num-gpu-blocks-override"
+BLOCK = "--block-size"
+FORMAT = "--kv-cache-dtype"
+
+ELEMENTS = {
+    "auto": None,
+    "float16": 2,
+    "half": 2,
+    "bfloat16": 2,
+    "fp8": 1,
+    "fp8_e4m3": 1,
+    "fp8_e5m2": 1,
+    "fp8_inc": 1,
+    "fp8_ds_mla": 1,
+}
+"""Bytes a cached element by number format; `None`: those of the model's own numbers (vLLM: CacheDType)."""
+
+_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
+_MOST = 10**15
+"""Larger than any cache, in bytes."""
+
+
+def amount(text: str) -> int | None:
+    """A number as vLLM reads one: `4096`, `1.5g` of 10^9, `4G` of 2^30; `None` where it refuses the text.
+
+    Source: human_readable_int in vLLM's argument parser, which takes decimals with small letters only.
+    """
+    found = re.fullmatch(r"([0-9]{1,15})(\.[0-9]{1,9})?([kKmMgGtT])?", text.strip())
+    if found is None:
+        return None
+    whole, part, letter = found.groups()
+    if letter is None or letter.isupper():
+        if part:
+            return None
+        size = int(whole) * 1024 ** (_POWERS[letter.lower()] if letter else 0)
+    else:
+        size = int(Decimal(whole + (part or "")) * 1000 ** _POWERS[letter])
+    return size if size <= _MOST else None
+
+
+def element(ask: LaunchRequest) -> Decimal:
+    """Bytes a cached element."""
+    known = ELEMENTS.get(_format(ask))
+    return Decimal(known or (4 if ask.model.weights == "fp32" else 2))
+
+
+def latent_entry(ask: LaunchRequest) -> int | None:
+    """Bytes of a latent under sparse attention, where FP8 stands for a format of its own (`engines §6.1`)."""
+    model = ask.model.architecture
+    if model is None or not _format(ask).startswith("fp8"):
+        return None
+    if model.attention.kind != "mla" or not (model.indexer or model.compressed):
+        return None
+    figure = table.FP8_LATENTS.get(model.attention.latent or 0)
+    return int(figure.value) if figure else None
+
+
+def block(own: Sequence[Given]) -> int:
+    """Tokens a block of the cache."""
+    return _positive(own, BLOCK) or table.BLOCK
+
+
+class Pinned(NamedTuple):
+    """A cache whose size arguments fix."""
+
+    size: Bytes | None = None
+    blocks: int | None = None
+    flag: str = ""
+
+
+def pinned(own: Sequence[Given]) -> Pinned:
+    """What arguments say of the size of the cache; what cannot be read is not there."""
+    count = _positive(own, BLOCKS)
+    size = amount(flags.value(own, BYTES))
+    held = Bytes(size) if size else None
+    flag = BLOCKS if count else BYTES if held is not None else ""
+    return Pinned(held, count, flag)
+
+
+def reads(ask: LaunchRequest, one: Given) -> bool:
+    """Whether the arithmetic reckons with an argument that concerns the cache."""
+    value = one.value or ""
+    if one.flag == FORMAT:
+        return value in ELEMENTS
+    if one.flag == BYTES:
+        return bool(amount(value))
+    if one.flag == BLOCKS:
+        # Blocks of several kinds of layers are cut to one size, which no single figure says.
+        model = ask.model.architecture
+        return is_number(value) and int(value) > 0 and (model is None or model.uniform)
+    return one.flag == BLOCK and is_number(value) and int(value) > 0
+
+
+def _format(ask: LaunchRequest) -> str:
+    """The number format of the cache: that of the inputs, else that of the arguments."""
+    own = flags.value(vllm_args.given(ask.options.args), FORMAT)
+    return ask.options.kv_cache_type if ask.options.kv_cache_type != "auto" else own
+
+
+def _positive(own: Sequence[Given], flag: str) -> int | None:
+    text = flags.value(own, flag)
+    return int(text) if is_number(text) and int(text) > 0 else None

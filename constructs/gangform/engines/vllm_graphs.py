@@ -1,0 +1,87 @@
+"""What CUDA graphs of vLLM take of its share: by release, by the sizes that are captured, and by what a user says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from gangform.engines import flags, vllm_args
+from gangform.engines import vllm_overheads as table
+from gangform.engines.engine import LaunchRequest
+from gangform.engines.flags import Given, is_number, last
+from gangform.engines.vllm_draft import draft
+from gangform.units import Bytes
+
+ESTIMATE = "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS"
+"""Variable that says whether graphs come out of the share; without it the release decides (`engines §6.1`)."""
+COMPILATION = "--compilation-config"
+LARGEST = "--max-cudagraph-capture-size"
+_MOST = 512
+"""The largest batch that is captured by default (vLLM: max_cudagraph_capture_size)."""
+
+
+def graphs(ask: LaunchRequest, sequences: int, tokens: int) -> tuple[Bytes, str]:
+    """What is taken before the cache is sized, and where that is from.
+
+    Args:
+        ask: The request.
+        sequences: Sequences of the largest batch.
+        tokens: Tokens of the largest batch.
+    """
+    own = vllm_args.given(ask.options.args)
+    if last(own, "--enforce-eager") is not None:
+        return Bytes(0), "--enforce-eager"
+    if str(_compilation(own).get("cudagraph_mode", "")).upper() == "NONE":
+        return Bytes(0), f"{COMPILATION}: no graphs"
+    for given in (ask.options.overhead, ask.model.overhead):
+        if given.graphs is not None:
+            return given.graphs, "measured"
+    figure = table.era(ask.release).graphs
+    said = ask.variables.get(ESTIMATE)
+    if said == "0":
+        return Bytes(0), f"{ESTIMATE}=0"
+    if said == "1":
+        figure = table.GRAPHS
+    if not figure.value:
+        return Bytes(0), figure.source
+    few, count = table.GRAPHS_FEW.value, captured(ask, own, sequences, tokens)
+    part = min(Decimal(count) / table.GRAPHS_ALL, Decimal(1))
+    more = max(figure.value - few, Decimal(0))
+    size = min(figure.value, few) + more * part
+    source = figure.source if part == 1 else f"{figure.source}; {table.GRAPHS_FEW.source}"
+    return Bytes(int(size * 2**30)), source
+
+
+def captured(ask: LaunchRequest, own: Sequence[Given], sequences: int, tokens: int) -> int:
+    """Graphs that are captured: one a size for batches of any kind, and one for those that only decode."""
+    proposed = 1 + draft(ask).tokens
+    config = _compilation(own)
+    listed = config.get("cudagraph_capture_sizes")
+    if isinstance(listed, list):
+        sizes = [one for one in listed if isinstance(one, int)]
+    else:
+        text = flags.value(own, LARGEST) or str(config.get("max_cudagraph_capture_size", ""))
+        most = int(text) if is_number(text) else min(sequences * proposed * 2, _MOST)
+        most = min(most, tokens)
+        steps = (1, 2, 4, *range(8, min(most + 1, 256), 8), *range(256, min(most, 4096) + 1, 16))
+        sizes = [one for one in steps if one <= most]
+    return len(sizes) + sum(one <= sequences * proposed for one in sizes)
+
+
+def _compilation(own: Sequence[Given]) -> Mapping[str, object]:
+    """The keys of `--compilation-config`, as JSON or one by one."""
+    found: dict[str, object] = {}
+    for one in own:
+        head, _, key = one.flag.partition(".")
+        if head not in (COMPILATION, "-cc") or not one.value:
+            continue
+        try:
+            read = json.loads(one.value)
+        except (ValueError, RecursionError):
+            read = one.value
+        if key:
+            found[key] = read
+        elif isinstance(read, dict):
+            found.update(read)
+    return found
