@@ -43,6 +43,10 @@ def test_one_group_is_added_at_a_time(make: Make, refused: Check, accepted: Chec
     at = "spec.behavior.scaleUp ~ 3 groups of 16 GPUs"
     refused("scale-steps-unlimited", at, make("set"), fast)
     accepted("scale-steps-unlimited", make("set"), make("scaler"))
+    unknown = make("set", {"B>C>resources": ...})
+    refused(
+        "scale-steps-unlimited", f"{at.partition(' ~ ')[0]} ~ 3 groups of 2 pods", unknown, fast
+    )
     near = make("scaler", {"spec>behavior": ..., "spec>maxReplicas": 3})
     accepted("scale-steps-unlimited", make("set"), near)
     refused("scale-steps-of-keda-unlimited", "behavior.scaleUp", make("set"), make("keda"))

@@ -164,12 +164,14 @@ def _step_faults(subject: Document, documents: Documents, path: Path) -> Iterato
         return
     for group in _targets(subject, documents):
         held = int(group_requests(documents, group).get(GPU, Fraction(0)))
+        pods = f"{group.size} pod{'s' if group.size > 1 else ''}"
+        each = f"{held} GPUs" if held else pods
         now = base_groups(documents, group)
         step = min(max(4, now), max(0, most_groups(documents, group) - now))
         if step > 1:
             yield Fault(
                 path=(*path, "scaleUp"),
-                what=f"{step} groups of {held} GPUs may be added within 15 s, before the first of "
+                what=f"{step} groups of {each} may be added within 15 s, before the first of "
                 "them has loaded",
                 fix="add the policy {type: Pods, value: 1, periodSeconds: the cold start}",
                 seen={"groups": str(step)},
