@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.rules.objects import BUILDERS, Object
 
+from gangform.apis.kinds import in_full
 from gangform.apis.versions import Release, Versions
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key
@@ -76,7 +77,12 @@ def _found(
     **said: Any,
 ) -> list[tuple[str, str]]:
     rule = load()[code]
-    documents = Documents(Document(manifest=each, builder="") for each in manifests)
+    documents = Documents(
+        Document(manifest={**each, "kind": in_full(each)}, builder="")
+        if isinstance(each.get("kind"), str)
+        else Document(manifest=each, builder="")
+        for each in manifests
+    )
     releases = {name: Release.parse(text) for name, text in (versions or {}).items()}
     context = Context(
         versions=Versions(**{"kubernetes": Release(1, 36), **releases}) if releases else None,

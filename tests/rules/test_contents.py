@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 Check = Callable[..., None]
-CODE = "data-refused"
 
 
 def holding(kind: str, **parts: Any) -> dict[str, Any]:
@@ -19,32 +18,39 @@ def holding(kind: str, **parts: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("value", ["$HF_TOKEN", "<base64>", "aGVsbG8", "aGVs bG8=", "hf_äöü"])
 def test_what_is_bytes_is_base64(refused: Check, accepted: Check, value: str) -> None:
     wrong = holding("Secret", data={"token": value})
-    refused(CODE, "data.token ~ under stringData", wrong)
-    refused(CODE, "binaryData.a ~ no base64", holding("ConfigMap", binaryData={"a": value}))
-    accepted(CODE, holding("Secret", stringData={"token": value}))
-    accepted(CODE, holding("ConfigMap", data={"token": value}))
+    refused("data-refused", "data.token ~ under stringData", wrong)
+    refused(
+        "data-refused", "binaryData.a ~ no base64", holding("ConfigMap", binaryData={"a": value})
+    )
+    accepted("data-refused", holding("Secret", stringData={"token": value}))
+    accepted("data-refused", holding("ConfigMap", data={"token": value}))
 
 
 def test_what_is_encrypted_is_another_object(accepted: Check) -> None:
     hidden = {"token": "ENC[AES256_GCM,data:abc,type:str]"}
-    accepted(CODE, holding("Secret", data=hidden, sops={"mac": "ENC[x]"}))
+    accepted("data-refused", holding("Secret", data=hidden, sops={"mac": "ENC[x]"}))
 
 
 @pytest.mark.parametrize("value", ["aGVsbG8=", "aGVs\nbG8=\n", "", None])
 def test_what_the_server_decodes_is_taken(accepted: Check, value: str | None) -> None:
-    accepted(CODE, holding("Secret", data={"token": value}))
-    accepted(CODE, holding("ConfigMap", binaryData={"token": value}))
-    accepted(CODE, holding("ConfigMap"), holding("Secret", data=None))
+    accepted("data-refused", holding("Secret", data={"token": value}))
+    accepted("data-refused", holding("ConfigMap", binaryData={"token": value}))
+    accepted("data-refused", holding("ConfigMap"), holding("Secret", data=None))
 
 
 @pytest.mark.parametrize("value", [8000, True, ["a"], {"a": "b"}])
 def test_values_are_texts(refused: Check, accepted: Check, value: Any) -> None:
     for kind, part in (("Secret", "data"), ("Secret", "stringData"), ("ConfigMap", "data")):
-        refused(CODE, f"{part}.PORT ~ is no text", holding(kind, **{part: {"PORT": value}}))
-    accepted(CODE, holding("ConfigMap", data={"PORT": "8000", "OK": "true"}))
+        refused(
+            "data-refused", f"{part}.PORT ~ is no text", holding(kind, **{part: {"PORT": value}})
+        )
+    accepted("data-refused", holding("ConfigMap", data={"PORT": "8000", "OK": "true"}))
 
 
 @pytest.mark.parametrize("key", ["a b", "a/b", "..", "..a", "", "a" * 254, "ä"])
 def test_keys_may_be_names_of_files(refused: Check, accepted: Check, key: str) -> None:
-    refused(CODE, " ~ the key", holding("ConfigMap", data={key: "x"}))
-    accepted(CODE, holding("ConfigMap", data={"a.b_c-D.yaml": "x", ".env": "x", "a" * 253: "x"}))
+    refused("data-refused", " ~ the key", holding("ConfigMap", data={key: "x"}))
+    accepted(
+        "data-refused",
+        holding("ConfigMap", data={"a.b_c-D.yaml": "x", ".env": "x", "a" * 253: "x"}),
+    )

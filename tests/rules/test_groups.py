@@ -42,7 +42,8 @@ def test_templates_schedule_alike(make: Make, refused: Check, accepted: Check) -
     ):
         at = f"workerTemplate.spec.{field} ~ {field} is {shown} on the leader and absent on the"
         refused("templates-schedule-apart", at, make("set", {f"L>spec>{field}": value}))
-        for none in ("", {}, []):
+        empty: tuple[Any, ...] = ("", {}, [])
+        for none in empty:
             at = f"workerTemplate.spec.{field} ~ {field} is absent on the leader and {shown} on the"
             ways = {f"W>spec>{field}": value, f"L>spec>{field}": none}
             refused("templates-schedule-apart", at, make("set", ways))
@@ -100,6 +101,15 @@ def test_a_surge_that_is_asked_for_happens(make: Make, refused: Check, accepted:
     refused("rollout-stops-all-groups", "maxUnavailable ~ peak is 1 groups", make("set", both))
     accepted("rollout-stops-all-groups", make("set", {**both, f"{ROLLING}>maxUnavailable": 0}))
     accepted("rollout-stops-all-groups", make("set", {**both, "spec>replicas": 2}))
+    for gone in (3, 7, "100%"):
+        at = "maxUnavailable ~ with 3 groups and maxUnavailable"
+        ways = {"spec>replicas": 3, f"{ROLLING}>maxUnavailable": gone}
+        refused("rollout-stops-all-groups", at, make("set", ways))
+        accepted("rollout-stops-all-groups", make("set", {**ways, f"{ROLLING}>maxSurge": 1}))
+        accepted("rollout-stops-all-groups", make("set", {**ways, "spec>replicas": 1}))
+        accepted("rollout-stops-all-groups", make("set", {**ways, "spec>replicas": 0}))
+    some = {"spec>replicas": 3, f"{ROLLING}>maxUnavailable": 2}
+    accepted("rollout-stops-all-groups", make("set", some), make("set", {"spec>replicas": 1}))
 
 
 def test_the_name_holds_the_highest_index(make: Make, refused: Check, accepted: Check) -> None:

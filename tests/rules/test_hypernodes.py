@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 Make = Callable[..., dict[str, Any]]
@@ -87,4 +88,16 @@ def test_a_job_is_taken(refused: Check, accepted: Check) -> None:
     refused("volcano-job-refused", "spec.tasks[0].minAvailable", job(tasks=[task]))
     both = {"highestTierAllowed": 1, "highestTierName": "rack"}
     refused("volcano-job-refused", "networkTopology.highestTierName", job(networkTopology=both))
+    refused("volcano-job-refused", "spec.queue", job(queue="root"))
+    cut = {"totalPartitions": 3, "partitionSize": 2}
+    parts = [{"name": "w", "replicas": 6, "partitionPolicy": cut}]
+    accepted("volcano-job-refused", job(tasks=parts), job(queue="serving"))
+    parts[0]["replicas"] = 5
+    refused("volcano-job-refused", "tasks[0].partitionPolicy ~ are 6", job(tasks=parts))
+
+    def chained(*names: str) -> list[dict[str, Any]]:
+        return [{"name": name, "dependsOn": {"name": [after]}} for name, after in pairwise(names)]
+
+    accepted("volcano-job-refused", job(tasks=[*chained("a", "b", "c"), {"name": "c"}]))
+    refused("volcano-job-refused", "tasks[1].dependsOn", job(tasks=chained("a", "b", "c", "b")))
     accepted("volcano-job-refused", job(minAvailable=2), {**job(), "apiVersion": "batch/v1"})

@@ -123,6 +123,8 @@ def gang_counts_other_pods(
             fix="make one set of one group for each PodGroup",
             seen={"groups": str(groups)},
         )
+    elif _tasks_elsewhere(subject, group):
+        return  # Pods of a set that does not stand here belong to it too.
     elif members != group.size or sum(joining) != group.size:
         yield Fault(
             path=("spec", "minMember"),
@@ -131,6 +133,17 @@ def gang_counts_other_pods(
             fix=f"write minMember: {group.size}, and {volcano.GROUP_NAME} into both templates",
             seen={"minMember": str(members), "size": str(group.size)},
         )
+
+
+def _tasks_elsewhere(subject: Document, group: GroupView) -> bool:
+    """Whether a PodGroup counts pods of a task that no pod of a set is of."""
+    here = {
+        value
+        for pod in group.pods
+        for value in (pod.annotations.get(volcano.TASK), pod.labels.get(volcano.TASK))
+        if value
+    }
+    return not here.issuperset(mapping(subject.manifest, "spec", "minTaskMember"))
 
 
 @rule(RESOURCES, kinds=("PodGroup",))
