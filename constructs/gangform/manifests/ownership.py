@@ -76,7 +76,8 @@ def input_of(plan: ServingPlan, manifest: Manifest, path: Path) -> str | None:
     if named is None and isinstance(node, Mapping) and node:
         # A map that is written as a whole, such as annotations where there were none.
         inside = {owner(plan, (*keyed, key)) for key in node}
-        return inside.pop() if len(inside) == 1 else None
+        one = inside.pop()
+        return None if inside else one
     return named
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gangform.apis import volcano
@@ -109,6 +109,9 @@ def gang_counts_other_pods(
     sets = _members(documents).get(subject.key, [])
     if not sets:
         return
+    if not any(is_set(group) for group in sets):
+        yield from _never_complete(documents, members, sets)
+        return
     group = sets[0]
     joining = [
         pod.per_group
@@ -132,6 +135,21 @@ def gang_counts_other_pods(
             f"{sum(joining)} name this PodGroup",
             fix=f"write minMember: {group.size}, and {volcano.GROUP_NAME} into both templates",
             seen={"minMember": str(members), "size": str(group.size)},
+        )
+
+
+def _never_complete(
+    documents: Documents, members: int, sets: Sequence[GroupView]
+) -> Iterator[Fault]:
+    """A gang of StatefulSets and Deployments, each of whose pods are a part of one group."""
+    pods = sum(group.size * most_groups(documents, group) for group in sets)
+    if members > pods:
+        names = ", ".join(group.title for group in sets)
+        yield Fault(
+            path=("spec", "minMember"),
+            what=f"minMember is {members}; {names} make {pods} pods that name this PodGroup",
+            fix=f"write minMember: {pods}",
+            seen={"minMember": str(members), "pods": str(pods)},
         )
 
 

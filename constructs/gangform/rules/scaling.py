@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
+from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView
 from gangform.apis.keys import GPU
 from gangform.apis.views import FORMS, Documents
@@ -131,6 +133,23 @@ def scale_target_is_child(
                     fix=f"target apiVersion: {form.api_version}, kind: {kind}, name: {name}",
                 )
                 return
+    yield from _of_role(documents, target)
+
+
+def _of_role(documents: Documents, target: Key) -> Iterator[Fault]:
+    """A target that the controller of roles makes, called after its slice, revision and role."""
+    for group in documents.groups():
+        owner = group.document.key
+        if not group.role or (target.kind, target.namespace) != (lws.KIND, owner.namespace):
+            continue
+        if re.fullmatch(
+            rf"{re.escape(owner.name)}-\d+-[0-9a-f]{{8}}-{re.escape(group.role)}", target.name
+        ):
+            yield Fault(
+                path=("spec", "scaleTargetRef"),
+                what=f"{owner.kind} {owner.name} makes {target.name}, under another name with each revision",
+                fix=f"write scaling: {{mode: External}} in the role, and target its scaler {owner.name}-{group.role}",
+            )
 
 
 @rule(SIGNAL, kinds=(_HPA, _KEDA))
