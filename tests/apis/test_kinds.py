@@ -20,7 +20,7 @@ def test_every_kind_that_a_rule_starts_from_has_its_groups() -> None:
     [
         ("v1", "Service", "Service"),
         ("serving.knative.dev/v1", "Service", "Service.serving.knative.dev"),
-        ("batch.volcano.sh/v1alpha1", "Job", "Job.batch.volcano.sh"),
+        ("jobs.example.com/v1", "Job", "Job.jobs.example.com"),
         ("batch/v1", "Job", "Job"),
         ("apps/v1beta1", "Deployment", "Deployment"),
         ("example.net/v1", "Anything", "Anything"),

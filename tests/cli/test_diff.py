@@ -166,6 +166,19 @@ def test_of_several_clusters_every_line_names_its_own(run: Run, folder: Path) ->
     assert run("synth").err.startswith("prod: LeaderWorkerSet/llm/r1: rolls 2 groups")
 
 
+def test_diff_of_a_cluster_that_is_not_there_is_a_wrong_call(run: Run, repository: Path) -> None:
+    (repository / "gangform.yaml").rename(repository / "fleet.txt")
+    status, out, err = run("diff", "--output-dir", "dist", "--cluster", "nope")
+    assert (status, out) == (2, "") and "no cluster is called `nope`; there are prod" in err
+    (repository / "flat").mkdir()
+    (repository / "flat/a.yaml").write_text((repository / "dist/prod/r1.k8s.yaml").read_text())
+    assert run("diff", "--output-dir", "flat", "--cluster", "nope").status == 2
+    assert run("diff", "--output-dir", "dist", "--cluster", "prod").status == 0
+    (repository / "fleet.txt").rename(repository / "gangform.yaml")
+    assert run("diff", "--cluster", "prod").status == 0
+    assert run("diff", "--cluster", "nope").status == 2
+
+
 def test_diff_for_machines_and_for_pull_requests(run: Run, repository: Path) -> None:
     change(repository, IMAGE, NEWER)
     run("synth")

@@ -152,6 +152,27 @@ def test_every_field_comes_with_the_way_to_keep_it(
     assert "LeaderWorkerSet/llm/r1  adopted without a restart" in after.out
 
 
+def test_a_placement_that_nobody_asked_for_comes_from_the_levels_of_the_pool(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    file = folder / "gangform.yaml"
+    fleet = yaml.safe_load(file.read_text())
+    pool = fleet["cluster"]["pools"]["h100"]
+    pool["levels"] = ["example.net/rack", "kubernetes.io/hostname"]
+    file.write_text(yaml.safe_dump(fleet))
+    for template in templates(living, SET):
+        del template["metadata"]["annotations"]
+    out = run("diff", "--live", save(folder, living)).out
+    assert out.count("input: pools.h100.levels: [] of the cluster") == 2 and "nothing\n" not in out
+    pool["levels"] = []
+    file.write_text(yaml.safe_dump(fleet))
+    assert "adopted without a restart" in run("diff", "--live", save(folder, living)).out
+    pool["levels"] = ["example.net/rack", "kubernetes.io/hostname"]
+    fleet["servings"][0]["topology"] = {"level": "example.net/rack", "mode": "required"}
+    file.write_text(yaml.safe_dump(fleet))
+    assert run("diff", "--live", save(folder, living)).out.count("input: topology") == 2
+
+
 def test_a_container_of_another_name_cannot_be_kept(
     run: Run, folder: Path, living: list[Object]
 ) -> None:

@@ -64,7 +64,10 @@ def test_slices_fill_their_pod_set(make: Make, refused: Check, accepted: Check) 
     accepted("slice-does-not-divide", sliced(5, "2"))
     accepted("slice-does-not-divide", sliced(9, "4"))
     accepted("slice-does-not-divide", sliced(4, "1"))
-    refused("slice-does-not-divide", at, sliced(4, "0"))
+    for each in ("0", "9" * 5000):
+        refused("slice-does-not-divide", f"{at} ~ slices of", sliced(4, each))
+    for each in ("²", "٢"):
+        refused("slice-does-not-divide", at, sliced(5, each))
     one = {"spec>leaderWorkerTemplate>leaderTemplate": ...}
     accepted("slice-does-not-divide", sliced(4, "2", **one))
 

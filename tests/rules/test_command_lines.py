@@ -77,4 +77,6 @@ def test_a_size_stands_once(make: Make, refused: Check, accepted: Check) -> None
     twice = make("set", {"L>C>args": line(NODES, RANK, "-tp", "4")})
     at = "leaderTemplate.spec.containers[0].args ~ is 8 first and then 4"
     refused("engine-flag-repeated", at, twice)
+    long = make("set", {"L>C>args": line(NODES, RANK, "--max-model-len=1", "--max-model-len=2")})
+    refused("engine-flag-repeated", "leaderTemplate.spec.containers[0].args ~ is 1 first", long)
     accepted("engine-flag-repeated", make("set"), make("set", {"L>C>args": line(NODES, "-tp=8")}))

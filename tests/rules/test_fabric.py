@@ -42,6 +42,8 @@ def test_a_domain_is_that_of_one_group(make: Make, refused: Check, accepted: Che
     accepted("compute-domain-across-sets", make("domain"), wide)
     accepted("compute-domain-shared", make("domain"), make("set", JOINED))
     accepted("compute-domain-shared", make("domain"), make("set"))
+    by_hand = {"spec>template>spec>resourceClaims": CLAIM, "spec>replicas": 16}
+    accepted("compute-domain-shared", make("domain"), make("stateful", by_hand))
 
 
 def test_both_templates_join(make: Make, refused: Check, accepted: Check) -> None:

@@ -32,7 +32,9 @@ def test_fields_of_a_release_that_nobody_looked_at_are_left_alone(
     new = make("cluster_queue", {"spec>somethingNew": {}})
     accepted("field-unknown", new)
     accepted("field-unknown", new, versions={"kueue": "0.21"})
-    refused("field-unknown", "spec.somethingNew", new, versions={"kueue": "0.19"})
+    for release in ("0.19", "0.19.99"):
+        refused("field-unknown", "spec.somethingNew", new, versions={"kueue": release})
+    accepted("field-unknown", new, versions={"kueue": "0.20"})
     old = make("cluster_queue", {"spec>cohort": "all"})
     refused("field-unknown", "spec.cohort ~ spec.cohortName", old)
     accepted("field-unknown", {**old, "apiVersion": "kueue.x-k8s.io/v1beta1"})

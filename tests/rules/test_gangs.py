@@ -40,6 +40,20 @@ def test_a_gang_is_one_whole_group(make: Make, refused: Check, accepted: Check) 
     refused(
         "gang-counts-other-pods", "PodGroup/r1 metadata.name ~ 2 groups", two, make("pod_group")
     )
+    tasks = {"spec>minMember": 6, "spec>minTaskMember": {"r1-0": 2, "r1-1": 4}}
+    accepted("gang-counts-other-pods", make("set", ONE), make("pod_group", tasks))
+    for word in ("labels", "annotations"):
+        named = make("set", {**ONE, f"B>metadata>{word}>volcano.sh/task-spec": "r1-0"})
+        accepted("gang-counts-other-pods", named, make("pod_group", tasks))
+        alone = make("pod_group", {"spec>minMember": 6, "spec>minTaskMember": {"r1-0": 2}})
+        refused("gang-counts-other-pods", "spec.minMember ~ minMember: 2", named, alone)
+    name = "spec>template>metadata>annotations>scheduling.k8s.io/group-name"
+    by_hand = make("stateful", {name: "r1"})
+    accepted("gang-counts-other-pods", by_hand, make("pod_group"))
+    leader = make("stateful", {"metadata>name": "leader", name: "r1", "spec>replicas": 1})
+    three = make("pod_group", {"spec>minMember": 3})
+    accepted("gang-counts-other-pods", by_hand, leader, three)
+    refused("gang-counts-other-pods", "spec.minMember ~ minMember: 2", by_hand, three)
     half = {"L>metadata>annotations>scheduling.k8s.io/group-name": "r1", "spec>replicas": 1}
     at = "spec.minMember ~ of which 1 name"
     refused("gang-counts-other-pods", at, make("set", half), make("pod_group"))

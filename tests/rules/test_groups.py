@@ -35,7 +35,19 @@ def test_templates_schedule_alike(make: Make, refused: Check, accepted: Check) -
         refused("templates-schedule-apart", at, make("set", {f"L>spec>{field}": value}))
         refused("templates-schedule-apart", at, make("set", {f"W>spec>{field}": value}))
         accepted("templates-schedule-apart", make("set", {f"B>spec>{field}": value}))
-    accepted("templates-schedule-apart", make("set", {"L>spec>nodeSelector": {}}))
+    for field, value, shown in (
+        ("nodeSelector", {"a": "b", "c": "d"}, "a=b, c=d"),
+        ("schedulerName", "volcano", "`volcano`"),
+        ("tolerations", [{"operator": "Exists"}], "set"),
+    ):
+        at = f"workerTemplate.spec.{field} ~ {field} is {shown} on the leader and absent on the"
+        refused("templates-schedule-apart", at, make("set", {f"L>spec>{field}": value}))
+        empty: tuple[Any, ...] = ("", {}, [])
+        for none in empty:
+            at = f"workerTemplate.spec.{field} ~ {field} is absent on the leader and {shown} on the"
+            ways = {f"W>spec>{field}": value, f"L>spec>{field}": none}
+            refused("templates-schedule-apart", at, make("set", ways))
+            accepted("templates-schedule-apart", make("set", {f"L>spec>{field}": none}))
     host = "kubernetes.io/hostname"
     pinned = {"L>spec>nodeSelector": {host: "a"}, "W>spec>nodeSelector": {host: "b"}}
     accepted("templates-schedule-apart", make("set", pinned))
@@ -89,6 +101,15 @@ def test_a_surge_that_is_asked_for_happens(make: Make, refused: Check, accepted:
     refused("rollout-stops-all-groups", "maxUnavailable ~ peak is 1 groups", make("set", both))
     accepted("rollout-stops-all-groups", make("set", {**both, f"{ROLLING}>maxUnavailable": 0}))
     accepted("rollout-stops-all-groups", make("set", {**both, "spec>replicas": 2}))
+    for gone in (3, 7, "100%"):
+        at = "maxUnavailable ~ with 3 groups and maxUnavailable"
+        ways = {"spec>replicas": 3, f"{ROLLING}>maxUnavailable": gone}
+        refused("rollout-stops-all-groups", at, make("set", ways))
+        accepted("rollout-stops-all-groups", make("set", {**ways, f"{ROLLING}>maxSurge": 1}))
+        accepted("rollout-stops-all-groups", make("set", {**ways, "spec>replicas": 1}))
+        accepted("rollout-stops-all-groups", make("set", {**ways, "spec>replicas": 0}))
+    some = {"spec>replicas": 3, f"{ROLLING}>maxUnavailable": 2}
+    accepted("rollout-stops-all-groups", make("set", some), make("set", {"spec>replicas": 1}))
 
 
 def test_the_name_holds_the_highest_index(make: Make, refused: Check, accepted: Check) -> None:
@@ -140,6 +161,14 @@ def test_templates_leave_the_controllers_labels_alone(
     at = f"workerTemplate.metadata.labels[{label}]"
     refused("template-label-of-controller", at, wrong)
     accepted("template-label-of-controller", make("set"), make("deployment"))
+    name = "B>metadata>labels>leaderworkerset.sigs.k8s.io/name"
+    accepted("template-label-of-controller", make("set", {name: "r1"}))
+    refused(
+        "template-label-of-controller",
+        "labels[leaderworkerset.sigs.k8s.io/name]",
+        make("set", {name: "r2"}),
+    )
+    accepted("template-label-of-controller", make("set", {name: "r1", "metadata>namespace": ...}))
     for label in ("pod-template-hash", "controller-revision-hash"):
         own = make("deployment", {f"spec>template>metadata>labels>{label}": "a"})
         refused("template-label-of-controller", f"metadata.labels.{label}", own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 Make = Callable[..., dict[str, Any]]
@@ -71,6 +72,25 @@ def test_annotations_stand_where_they_are_read(make: Make, refused: Check, accep
     refused("gang-annotation-inert", "group-min-resources]", unread)
 
 
+def test_the_queue_stands_where_it_is_read(make: Make, refused: Check, accepted: Check) -> None:
+    queue, on = V + "queue-name", {"provider": "volcano"}
+    at = f"annotations[{queue}]"
+    on_pods = make("set", {f"B>metadata>annotations>{queue}": "q"})
+    refused("gang-annotation-inert", f"leaderTemplate.metadata.{at} ~ of the set", on_pods, **on)
+    accepted("gang-annotation-inert", on_pods)
+    accepted("gang-annotation-inert", on_pods, provider="none")
+    on_set = make("set", {f"metadata>annotations>{queue}": "q"})
+    accepted("gang-annotation-inert", on_set, **on)
+    pods = "spec>template>"
+    waits = {f"{pods}spec>schedulerName": "volcano", f"metadata>annotations>{queue}": "q"}
+    for name in ("stateful", "deployment"):
+        refused("gang-annotation-inert", f"metadata.{at} ~ pod template", make(name, waits))
+        for read in (queue, NAME):
+            both = {**waits, f"{pods}metadata>annotations>{read}": "q"}
+            accepted("gang-annotation-inert", make(name, both))
+        accepted("gang-annotation-inert", make(name, {f"metadata>annotations>{queue}": "q"}))
+
+
 def test_a_job_is_taken(refused: Check, accepted: Check) -> None:
     def job(**spec: Any) -> dict[str, Any]:
         tasks = [{"name": "w", "replicas": 2}]
@@ -87,4 +107,16 @@ def test_a_job_is_taken(refused: Check, accepted: Check) -> None:
     refused("volcano-job-refused", "spec.tasks[0].minAvailable", job(tasks=[task]))
     both = {"highestTierAllowed": 1, "highestTierName": "rack"}
     refused("volcano-job-refused", "networkTopology.highestTierName", job(networkTopology=both))
+    refused("volcano-job-refused", "spec.queue", job(queue="root"))
+    cut = {"totalPartitions": 3, "partitionSize": 2}
+    parts = [{"name": "w", "replicas": 6, "partitionPolicy": cut}]
+    accepted("volcano-job-refused", job(tasks=parts), job(queue="serving"))
+    parts[0]["replicas"] = 5
+    refused("volcano-job-refused", "tasks[0].partitionPolicy ~ are 6", job(tasks=parts))
+
+    def chained(*names: str) -> list[dict[str, Any]]:
+        return [{"name": name, "dependsOn": {"name": [after]}} for name, after in pairwise(names)]
+
+    accepted("volcano-job-refused", job(tasks=[*chained("a", "b", "c"), {"name": "c"}]))
+    refused("volcano-job-refused", "tasks[1].dependsOn", job(tasks=chained("a", "b", "c", "b")))
     accepted("volcano-job-refused", job(minAvailable=2), {**job(), "apiVersion": "batch/v1"})

@@ -48,3 +48,21 @@ def test_a_role_leaves_its_labels_to_the_controller(
     refused("field-ignored", "workerTemplate.metadata.labels.app ~ writes its own", named)
     accepted("field-ignored", make("roles", {labels: {"part": "decode"}}))
     accepted("field-ignored", make("set", {"W>metadata>labels": {"app": "decode"}}))
+
+
+def test_wishes_for_placement_are_annotations(make: Make, refused: Check, accepted: Check) -> None:
+    level = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+    at = f"LeaderWorkerSet/r1 metadata.labels[{level}] ~ move it"
+    refused("annotation-as-label", at, make("set", {f"metadata>labels>{level}": "rack"}))
+    both = {f"metadata>{word}>{level}": "rack" for word in ("labels", "annotations")}
+    accepted("annotation-as-label", make("set", both), make("set"))
+    role = f"spec>roles>1>metadata>labels>{level}"
+    refused("annotation-as-label", f"labels[{level}]", make("roles", {role: "rack"}))
+    for key in ("kueue.x-k8s.io/podset-required-topology", "scheduling.k8s.io/group-name"):
+        at = f"workerTemplate.metadata.labels[{key}]"
+        refused("annotation-as-label", at, make("set", {f"W>metadata>labels>{key}": "a"}))
+        small = make("deployment", {f"spec>template>metadata>labels>{key}": "a"})
+        refused("annotation-as-label", f"labels[{key}]", small)
+        accepted("annotation-as-label", make("set", {f"W>metadata>annotations>{key}": "a"}))
+    queue = {"metadata>labels>kueue.x-k8s.io/queue-name": "serving"}
+    accepted("annotation-as-label", make("set", queue))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 Make = Callable[..., dict[str, Any]]
 Check = Callable[..., None]
 
@@ -30,6 +32,20 @@ def test_keys_and_values_are_those_of_metadata(make: Make, refused: Check, accep
     accepted("metadata-refused", make("set", {"metadata>annotations": long}))
     fine = {"metadata>annotations": {"example.com/note": "anything, at any length"}}
     accepted("metadata-refused", make("set"), make("set", fine), make("deployment"))
+
+
+@pytest.mark.parametrize("name", ["a.b", "R1", "r_1", "-a", "a-", "a" * 64, "a b"])
+def test_a_name_is_that_of_a_host(make: Make, refused: Check, accepted: Check, name: str) -> None:
+    called = {"metadata>name": name}
+    refused("name-refused", "metadata.name ~ up to 63", make("service", called))
+    other = make("local_queue", {"metadata>name": name * 4 if len(name) > 9 else name})
+    if name == "a.b":
+        accepted("name-refused", other)
+    else:
+        refused("name-refused", "metadata.name ~ up to 253", other)
+    accepted("name-refused", make("service"), make("service", {"metadata>name": "8" + "a" * 62}))
+    accepted("name-refused", make("service", {**called, "kind": "RoleBinding"}))
+    accepted("name-refused", make("set", called), make("service", {**called, "kind": "Other"}))
 
 
 def test_an_object_has_a_name_of_its_own(make: Make, refused: Check, accepted: Check) -> None:

@@ -91,6 +91,11 @@ def test_several_gpus_share_memory(make: Make, refused: Check, accepted: Check) 
     one = {"nvidia.com/gpu": "1"}
     alone = {"B>C>volumeMounts": [], "B>C>resources": {"requests": one, "limits": one}}
     accepted("shared-memory-missing", make("set", alone))
+    parts = {"nvidia.com/gpu": "2", "nvidia.com/gpumem": "8000", "nvidia.com/gpucores": "30"}
+    shared = {"B>C>volumeMounts": [], "B>C>resources": {"limits": parts}}
+    accepted("shared-memory-missing", make("set", {**shared, "B>C>command": ["gpu-burn"]}))
+    accepted("shared-memory-missing", make("set", {**shared, "B>C>args": []}))
+    refused("shared-memory-missing", "leaderTemplate.spec.volumes", make("set", shared))
 
 
 def test_the_grace_period_covers_the_hook(make: Make, refused: Check, accepted: Check) -> None:

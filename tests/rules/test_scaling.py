@@ -24,6 +24,15 @@ def test_the_target_is_the_set(make: Make, refused: Check, accepted: Check) -> N
     wrong = make("scaler", {"spec>scaleTargetRef": child})
     refused("scale-target-is-child", at, make("set"), wrong)
     accepted("scale-target-is-child", make("set"), make("scaler"), make("keda"))
+    one = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet"}
+    for name in ("pd-0-1a2b3c4d-decode", "pd-12-00000000-prefill"):
+        made = make("scaler", {"spec>scaleTargetRef": {**one, "name": name}})
+        at = "spec.scaleTargetRef ~ target its scaler pd-"
+        refused("scale-target-is-child", at, make("roles"), made)
+        accepted("scale-target-is-child", make("set"), made)
+    for name in ("pd-0-1a2b3c4d-encode", "pd-decode", "pd-0-1a2b3c4-decode"):
+        made = make("scaler", {"spec>scaleTargetRef": {**one, "name": name}})
+        accepted("scale-target-is-child", make("roles"), made)
     other = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"}
     accepted("scale-target-is-child", make("set"), make("scaler", {"spec>scaleTargetRef": other}))
 
@@ -43,6 +52,10 @@ def test_one_group_is_added_at_a_time(make: Make, refused: Check, accepted: Chec
     at = "spec.behavior.scaleUp ~ 3 groups of 16 GPUs"
     refused("scale-steps-unlimited", at, make("set"), fast)
     accepted("scale-steps-unlimited", make("set"), make("scaler"))
+    unknown = make("set", {"B>C>resources": ...})
+    refused(
+        "scale-steps-unlimited", f"{at.partition(' ~ ')[0]} ~ 3 groups of 2 pods", unknown, fast
+    )
     near = make("scaler", {"spec>behavior": ..., "spec>maxReplicas": 3})
     accepted("scale-steps-unlimited", make("set"), near)
     refused("scale-steps-of-keda-unlimited", "behavior.scaleUp", make("set"), make("keda"))

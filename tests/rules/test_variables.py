@@ -39,6 +39,19 @@ def test_no_shell_variable_inside_a_value(make: Make, refused: Check, accepted: 
         accepted("shell-variable-in-text", fine)
 
 
+def test_a_template_for_envsubst_is_told_once(make: Make, refused: Check, accepted: Check) -> None:
+    env = [{"name": "A", "value": "$A"}, {"name": "B", "value": "http://${B}:1"}]
+    used = {"L>C>args": ["${MODEL}"], "L>C>env": env}
+    for blank in ({"W>C>image": "${IMAGE}"}, {"metadata>name": "$NAME"}, {"spec>replicas": "${N}"}):
+        template = make("set", {**used, **blank})
+        refused("placeholder-left", next(iter(blank)).split(">")[-1], template)
+        for code in ("literal", "in-value", "in-text"):
+            accepted(f"shell-variable-{code}", template)
+    token = {"W>C>env": [{"name": "T", "value": "<your-token>"}]}
+    for other in ({"W>C>image": "<image>"}, token):
+        refused("shell-variable-literal", "args[0]", make("set", {**used, **other}))
+
+
 def test_every_reference_is_defined_before(make: Make, refused: Check, accepted: Check) -> None:
     typo = make("set", {"W>C>args": ["--master-addr=$(LWS_LEADER_ADRESS)"]})
     at = "workerTemplate.spec.containers[0].args[0] ~ write $(LWS_LEADER_ADDRESS)"

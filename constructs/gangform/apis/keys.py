@@ -45,6 +45,8 @@ POD_NAME = "statefulset.kubernetes.io/pod-name"
 
 GPU = "nvidia.com/gpu"
 """The extended resource of NVIDIA's device plugin."""
+GPU_PARTS = frozenset({GPU + "mem", GPU + "mem-percentage", GPU + "cores"})
+"""What HAMi's device plugin hands out of a GPU: beside them `nvidia.com/gpu` counts parts of GPUs."""
 GPU_PRODUCT = "nvidia.com/gpu.product"
 GPU_CLIQUE = "nvidia.com/gpu.clique"
 """`<cluster UUID>.<clique>`: the NVLink domain of a node (`volcano §9`)."""

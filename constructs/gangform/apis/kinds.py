@@ -50,7 +50,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"), (group_of(APPS), "extensions")
     ),
-    **dict.fromkeys(("CronJob", "Job"), (_BATCH,)),
+    "CronJob": (_BATCH,),
+    "Job": (_BATCH, volcano.BATCH_GROUP),
     "PodDisruptionBudget": (group_of(POLICY),),
     "HorizontalPodAutoscaler": (group_of(AUTOSCALING),),
     **dict.fromkeys(("Ingress", "NetworkPolicy"), (group_of(NETWORKING), "extensions")),

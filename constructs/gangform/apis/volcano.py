@@ -6,12 +6,12 @@ Sources: `volcano §1–§3, §5` (code at v1.15.1) and `lab E8` (seen at 1.15.1
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gangform.apis.keys import NAME_LIMIT
 from gangform.apis.pods import amount_of
 from gangform.apis.versions import Release
-from gangform.documents.document import Manifest, dig, mapping, sequence, text, whole
+from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text, whole
 from gangform.findings import Path
 
 NEWEST = Release(1, 15)
@@ -35,6 +35,8 @@ GROUP_MIN_RESOURCES = "scheduling.volcano.sh/group-min-resources"
 """A constant that nobody reads (`volcano §1.4`)."""
 OTHER_GROUP_NAME = "scheduling.volcano.sh/group-name"
 """Defined, and no membership: only `GROUP_NAME` is (`volcano §1.3`)."""
+TASK = "volcano.sh/task-spec"
+"""Annotation or label on pods: the task that `minTaskMember` counts them for (`volcano §1.1`)."""
 BATCH_GROUP = "batch.volcano.sh"
 """Of Volcano's Job."""
 TOPOLOGY_MODE = "volcano.sh/network-topology-mode"
@@ -165,6 +167,24 @@ def hyper_node_faults(manifest: Manifest) -> Iterator[tuple[Path, str, str]]:
             yield path, f"{found[0]} on a HyperNode member is not honoured", "use exactMatch"
 
 
+def _waits_for(name: str, tasks: Sequence[Node]) -> set[str]:
+    """The tasks that one waits for, by whatever way."""
+    direct = {
+        text(task, "name"): [
+            one for one in sequence(task, "dependsOn", "name") if isinstance(one, str)
+        ]
+        for task in tasks
+    }
+    found: set[str] = set()
+    ahead = list(direct.get(name, ()))
+    while ahead:
+        one = ahead.pop()
+        if one not in found:
+            found.add(one)
+            ahead += direct.get(one, ())
+    return found
+
+
 def job_faults(manifest: Manifest) -> Iterator[tuple[Path, str, str]]:
     """What the webhook refuses in a Job of Volcano: path, what is wrong, what to write (`volcano §4`)."""
     spec = mapping(manifest, "spec")
@@ -183,6 +203,23 @@ def job_faults(manifest: Manifest) -> Iterator[tuple[Path, str, str]]:
                 f"minAvailable {least} is above the {replicas} replicas of its task",
                 f"write minAvailable: {replicas}",
             )
+        parts, each = (
+            whole(task, "partitionPolicy", key) for key in ("totalPartitions", "partitionSize")
+        )
+        if parts is not None and each is not None and parts * each != replicas:
+            yield (
+                ("spec", "tasks", index, "partitionPolicy"),
+                f"{parts} partitions of {each} pods are {parts * each}, and its task has {replicas}",
+                f"write replicas: {parts * each}",
+            )
+        if text(task, "name") and text(task, "name") in _waits_for(text(task, "name"), tasks):
+            yield (
+                ("spec", "tasks", index, "dependsOn"),
+                f"`{text(task, 'name')}` waits for itself",
+                "remove one of the dependencies",
+            )
+    if text(spec, "queue") == ROOT_QUEUE:
+        yield ("spec", "queue"), "root takes no work", f"write queue: {DEFAULT_QUEUE}"
     gang = whole(spec, "minAvailable")
     if tasks and gang is not None and gang > total:
         yield (

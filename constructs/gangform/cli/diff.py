@@ -12,7 +12,7 @@ from gangform.cli.price import UNREAD, known
 from gangform.cli.selection import Selection, fleet_file, select
 from gangform.cli.table import Block, as_markdown, as_text, plain, structured
 from gangform.cli.terminal import UsageError, say, tell
-from gangform.diff.folders import Known, Priced, price_folders
+from gangform.diff.folders import Known, Priced, cluster_of, price_folders
 from gangform.diff.history import History, HistoryError, on_disk
 from gangform.diff.record import Price
 from gangform.diff.words import record, said, sides, told, verdict, worth_saying
@@ -57,6 +57,7 @@ def _committed(arguments: Namespace) -> int:
     except HistoryError as error:
         raise UsageError(str(error)) from None
     after = on_disk(folder)
+    _known_clusters(arguments, {*before, *after}, chosen)
     if not before and not after:
         raise UsageError(
             f"{folder} holds no manifests, now or in {commit[:12]}; `--output-dir` names another folder"
@@ -71,6 +72,21 @@ def _committed(arguments: Namespace) -> int:
     title = f"{folder} against {against}"
     report(arguments, found, title if before else f"{title}, which has no manifests there")
     return 0
+
+
+def _known_clusters(arguments: Namespace, paths: set[str], chosen: Selection | None) -> None:
+    """Who names a cluster means one that the manifests or the fleet have.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    names = {cluster_of(path) for path in paths} - {""}
+    if chosen is not None:
+        names |= {cluster.name for cluster in chosen.loaded.fleet.clusters}
+    for name in arguments.cluster or ():
+        if name not in names:
+            listed = f"there are {', '.join(sorted(names))}" if names else "there are no folders"
+            raise UsageError(f"no cluster is called `{name}`; {listed}")
 
 
 def _editions(arguments: Namespace) -> int:

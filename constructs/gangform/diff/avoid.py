@@ -85,6 +85,9 @@ def _input(plan: ServingPlan, ours: Document, living: Document, field: Field) ->
     named = input_of(plan, side.manifest, change.path) or ""
     if named == "engine" and "httpGet" in change.path:
         return "none: the engine decides where probes ask"
+    if named == "topology" and plan.serving.topology is None and change.way == "added":
+        # A serving that does not say how it is placed follows the levels of its pool.
+        return f"pools.{plan.serving.pool}.levels: [] of the cluster"
     return named
 
 

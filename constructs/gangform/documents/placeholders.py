@@ -38,7 +38,7 @@ _FREE: Final = frozenset(
     {"annotations", "query", "metadata", "mountPath", "subPath", "path", "url"}
 )
 """Keys below which any text is allowed: the value is taken as it stands, and does something else than was meant."""
-_CODE: Final = frozenset({"command", "args", "data", "status", "description", "expr"})
+_CODE: Final = frozenset({"command", "args", "data", "binaryData", "status", "description", "expr"})
 """Keys below which texts are programs, or say nothing to a controller."""
 
 

@@ -39,6 +39,16 @@ _IMAGE: Final = re.compile(r"(^|/)vllm/vllm-openai(:|@|$)")
 _MODULE: Final = "vllm.entrypoints.openai.api_server"
 _PROGRAM: Final = "vllm"
 _CLI: Final = (_PROGRAM, "vllm.entrypoints.cli.main")
+_TOLD_ONCE: Final = (
+    "--nnodes",
+    "--node-rank",
+    "--port",
+    "--max-model-len",
+    "--max-num-seqs",
+    "--max-num-batched-tokens",
+    "--gpu-memory-utilization",
+)
+"""Flags with one value, of which the last counts."""
 _SIZES: Final = (
     "--tensor-parallel-size",
     "--pipeline-parallel-size",
@@ -168,7 +178,7 @@ def _reading(
         beside=_BESIDE,
         series="vllm:",
         drain=number(flags, SHUTDOWN, 0) or 0,
-        repeated=repeated(flags, (*_SIZES, _DATA_LOCAL, "--nnodes", "--node-rank", "--port")),
+        repeated=repeated(flags, (*_SIZES, _DATA_LOCAL, *_TOLD_ONCE)),
         refused=(
             *_twice(begun),
             *_refused(flags, sizes, several=written is not None),

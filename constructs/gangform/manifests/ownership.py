@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gangform.apis import kueue
 from gangform.apis import leaderworkerset as lws
 from gangform.documents.document import Manifest, Node, dig, text
 from gangform.documents.patch import touched
@@ -44,6 +45,13 @@ _ENGINE: tuple[tuple[str, str], ...] = (
 """Inside the engine's container."""
 _VARIABLES = (lws.ADDRESS_VARIABLE, lws.SIZE_VARIABLE, lws.RANK_VARIABLE)
 """The controller writes them into every container; one of the same name would come after it (`lws §1`)."""
+_PLACING = (
+    kueue.REQUIRED_TOPOLOGY,
+    kueue.PREFERRED_TOPOLOGY,
+    kueue.PODSET_GROUP,
+    lws.EXCLUSIVE_TOPOLOGY,
+)
+"""Annotations that keep a group in one domain."""
 
 
 def owned_changes(
@@ -64,7 +72,13 @@ def input_of(plan: ServingPlan, manifest: Manifest, path: Path) -> str | None:
         known = names is not None and isinstance(part, int) and part < len(names)
         keyed.append(names[int(part)] if names is not None and known else str(part))
         node = dig(node, part)
-    return owner(plan, tuple(keyed))
+    named = owner(plan, tuple(keyed))
+    if named is None and isinstance(node, Mapping) and node:
+        # A map that is written as a whole, such as annotations where there were none.
+        inside = {owner(plan, (*keyed, key)) for key in node}
+        one = inside.pop()
+        return None if inside else one
+    return named
 
 
 def owner(plan: ServingPlan, path: Path) -> str | None:
@@ -85,7 +99,7 @@ def owner(plan: ServingPlan, path: Path) -> str | None:
     if _under(path, "labels", [*stamp.owner_labels, *stamp.pod_labels]):
         return "admission"
     if _under(path, "annotations", [*stamp.owner_annotations, *stamp.pod_annotations]):
-        return "admission or topology"
+        return "topology" if _under(path, "annotations", _PLACING) else "admission"
     if re.fullmatch(rf"spec/ports/{re.escape(role.launch.serving_port.name)}(/.*)?", spelled):
         return "engine"
     match path:

@@ -138,9 +138,9 @@ def compute_domain_size(
 def compute_domain_shared(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A ComputeDomain is that of one group."""
-    sets = _joining(subject, documents)
-    for group in sets[:1] if len(sets) == 1 else ():
+    """A ComputeDomain is that of one group; pods that are a group each join one to reach each other."""
+    sets = [group for group in _joining(subject, documents) if group.size > 1]
+    for group in sets if len(_joining(subject, documents)) == 1 else ():
         groups = base_groups(documents, group) * group.copies
         if groups > 1:
             yield Fault(

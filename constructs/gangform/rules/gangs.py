@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gangform.apis import volcano
@@ -109,6 +109,9 @@ def gang_counts_other_pods(
     sets = _members(documents).get(subject.key, [])
     if not sets:
         return
+    if not any(is_set(group) for group in sets):
+        yield from _never_complete(documents, members, sets)
+        return
     group = sets[0]
     joining = [
         pod.per_group
@@ -123,6 +126,8 @@ def gang_counts_other_pods(
             fix="make one set of one group for each PodGroup",
             seen={"groups": str(groups)},
         )
+    elif _tasks_elsewhere(subject, group):
+        return  # Pods of a set that does not stand here belong to it too.
     elif members != group.size or sum(joining) != group.size:
         yield Fault(
             path=("spec", "minMember"),
@@ -131,6 +136,32 @@ def gang_counts_other_pods(
             fix=f"write minMember: {group.size}, and {volcano.GROUP_NAME} into both templates",
             seen={"minMember": str(members), "size": str(group.size)},
         )
+
+
+def _never_complete(
+    documents: Documents, members: int, sets: Sequence[GroupView]
+) -> Iterator[Fault]:
+    """A gang of StatefulSets and Deployments, each of whose pods are a part of one group."""
+    pods = sum(group.size * most_groups(documents, group) for group in sets)
+    if members > pods:
+        names = ", ".join(group.title for group in sets)
+        yield Fault(
+            path=("spec", "minMember"),
+            what=f"minMember is {members}; {names} make {pods} pods that name this PodGroup",
+            fix=f"write minMember: {pods}",
+            seen={"minMember": str(members), "pods": str(pods)},
+        )
+
+
+def _tasks_elsewhere(subject: Document, group: GroupView) -> bool:
+    """Whether a PodGroup counts pods of a task that no pod of a set is of."""
+    here = {
+        value
+        for pod in group.pods
+        for value in (pod.annotations.get(volcano.TASK), pod.labels.get(volcano.TASK))
+        if value
+    }
+    return not here.issuperset(mapping(subject.manifest, "spec", "minTaskMember"))
 
 
 @rule(RESOURCES, kinds=("PodGroup",))

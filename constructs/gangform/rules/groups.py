@@ -270,7 +270,9 @@ def template_label_of_controller(
 ) -> Iterator[Fault]:
     """Templates leave the controller's labels alone."""
     labels: Path = (*pod.path, "metadata", "labels")
-    for key in mapping(pod.document.manifest, *labels):
+    for key, value in mapping(pod.document.manifest, *labels).items():
+        if (key, value, pod.document.kind) == (lws.NAME, pod.document.key.name, lws.KIND):
+            continue  # It is what the controller writes.
         if key.startswith(lws.PREFIX) or key in (POD_TEMPLATE_HASH, REVISION_HASH):
             yield Fault(
                 path=(*labels, key),

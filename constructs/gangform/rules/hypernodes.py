@@ -9,7 +9,7 @@ from typing import Final
 from gangform.apis import volcano
 from gangform.apis.forms import GroupView
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, Key, mapping, sequence, text, whole
+from gangform.documents.document import Document, Key, Manifest, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import is_set, over_groups, templates
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
@@ -153,6 +153,31 @@ def gang_annotation_inert(
                     what=f"{key} on a pod is read by nobody",
                     fix=f"write {volcano.GROUP_NAME}" if key == keys[-1] and len(keys) > 2 else fix,
                 )
+    yield from _queue_unread(group, own, context)
+
+
+def _queue_unread(group: GroupView, own: Manifest, context: Context) -> Iterator[Fault]:
+    """The queue of a gang: LWS's provider reads it from the set, Volcano from the pods of anything else."""
+    key = volcano.QUEUE_NAME
+    if is_set(group):
+        if context.provider != volcano.SCHEDULER or key in own:
+            return
+        for pod in templates(group):
+            if key in pod.annotations:
+                yield Fault(
+                    path=(*pod.path, "metadata", "annotations", key),
+                    what=f"{key} on a pod is not read by LWS's provider, which makes its PodGroup",
+                    fix="write it into the annotations of the set",
+                )
+        return
+    pod = group.leader
+    waits = text(pod.spec, "schedulerName") == volcano.SCHEDULER
+    if waits and key in own and not {key, volcano.GROUP_NAME} & pod.annotations.keys():
+        yield Fault(
+            path=(*group.own, "annotations", key),
+            what=f"{key} is read from pods, and stands on their owner: they wait in the default queue",
+            fix="write it into the annotations of the pod template",
+        )
 
 
 @rule(JOB, kinds=("Job",))

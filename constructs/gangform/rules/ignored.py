@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from gangform.apis import disaggregatedset as roles
-from gangform.apis.forms import PodView
+from gangform.apis import kueue, volcano
+from gangform.apis import leaderworkerset as lws
+from gangform.apis.forms import GroupView, PodView
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, mapping, text
 from gangform.findings import Path, Severity, declare
-from gangform.rules.joins import groups_of, is_set, over_templates, templates
+from gangform.rules.joins import groups_of, is_set, over_groups, over_templates, templates
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 IGNORED = declare(
@@ -18,6 +20,12 @@ IGNORED = declare(
     "A field that the controller writes itself or leaves out: what stands there has no effect",
     Severity.STYLE,
     "lws §1, §6; observability §4.4; Kubernetes: pods of a template get names of their own",
+)
+AS_LABEL = declare(
+    "annotation-as-label",
+    "A label by a key that is read among annotations alone: nothing comes of it",
+    Severity.DEGRADES,
+    "lws §1, §2d; kueue §3; volcano §1.3, §5",
 )
 NODE_NAME = declare(
     "pod-bound-to-node",
@@ -37,6 +45,21 @@ _OWN_IN_TEMPLATE: Final = {
 }
 _OWN_IN_ROLE: Final = ("name", "generateName", "namespace")
 _OF_ROLE: Final = (roles.APP, roles.NAME, roles.ROLE, roles.SLICE, roles.REVISION)
+_ANNOTATIONS_OF_SETS: Final = (
+    lws.EXCLUSIVE_TOPOLOGY,
+    lws.SUBGROUP_EXCLUSIVE_TOPOLOGY,
+    volcano.QUEUE_NAME,
+)
+_ANNOTATIONS_OF_PODS: Final = (
+    kueue.REQUIRED_TOPOLOGY,
+    kueue.PREFERRED_TOPOLOGY,
+    kueue.UNCONSTRAINED_TOPOLOGY,
+    kueue.SLICE_REQUIRED_TOPOLOGY,
+    kueue.SLICE_SIZE,
+    kueue.PODSET_GROUP,
+    volcano.GROUP_NAME,
+    volcano.QUEUE_NAME,
+)
 _OF_STATEFUL_SET: Final = ("hostname", "subdomain")
 
 
@@ -66,6 +89,28 @@ def field_ignored(subject: Document, documents: Documents, context: Context) -> 
         found.append((("status",), "it belongs to the controller"))
     for path, why in found:
         yield Fault(path=path, what=f"{path[-1]} has no effect here: {why}", fix="remove it")
+
+
+@rule(AS_LABEL, kinds=WORKLOADS)
+@over_groups
+def annotation_as_label(
+    group: GroupView, documents: Documents, context: Context
+) -> Iterator[Fault]:
+    """Wishes for placement and gangs are annotations."""
+    places: list[tuple[Path, tuple[str, ...]]] = [
+        ((*pod.path, "metadata"), _ANNOTATIONS_OF_PODS) for pod in templates(group)
+    ]
+    if is_set(group):
+        places.insert(0, (group.own, _ANNOTATIONS_OF_SETS))
+    for place, keys in places:
+        metadata = mapping(group.document.manifest, *place)
+        for key in keys:
+            if key in mapping(metadata, "labels") and key not in mapping(metadata, "annotations"):
+                yield Fault(
+                    path=(*place, "labels", key),
+                    what=f"{key} is read among annotations, and stands among labels",
+                    fix="move it to annotations",
+                )
 
 
 @rule(NODE_NAME, kinds=WORKLOADS)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gangform.apis.keys import SYNC_OPTIONS
+from gangform.apis.keys import LABEL_VALUE_LIMIT, NAME_LIMIT, SYNC_OPTIONS
 from gangform.apis.kinds import GROUPS
 from gangform.apis.metadata import label_refusals, refusals
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Node, dig, mapping, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import SETS, groups_of, owned, templates
-from gangform.rules.rule import EVERY_KIND, Context, Fault, rule
+from gangform.rules.rule import EVERY_KIND, WORKLOADS, Context, Fault, rule
 
 MALFORMED = declare(
     "object-malformed",
@@ -25,6 +26,12 @@ REFUSED = declare(
     "The API server refuses a key or value among labels and annotations",
     Severity.BREAKS,
     "apimachinery: validation of ObjectMeta",
+)
+NAME = declare(
+    "name-refused",
+    "The API server refuses the name of an object: other signs than those of host names, or too many",
+    Severity.BREAKS,
+    "apimachinery: NameIsDNSSubdomain, NameIsDNSLabel; peers §14",
 )
 GENERATED = declare(
     "name-generated",
@@ -42,6 +49,11 @@ SYNC = declare(
 )
 
 
+_HOST: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_OF_ONE_LABEL: Final = frozenset({"Namespace", "Service"})
+_ANY_NAME: Final = frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"})
+"""Kinds whose names may be any part of a path."""
 _RUN_ONCE: Final = frozenset({"CronJob", "Job", "Pod"})
 _TEXT, _MAP = "a text", "a map"
 _SHOWN = 40
@@ -91,6 +103,24 @@ def _called(value: Node | None) -> str:
 
 def _plain(value: object) -> str:
     return str(value).lower()[:_SHOWN] if isinstance(value, bool) else str(value)[:_SHOWN]
+
+
+@rule(NAME, kinds=EVERY_KIND)
+def name_refused(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+    """A name is that of a host; that of a Service is one label of it. Sets have bounds of their own."""
+    name = text(subject.manifest, "metadata", "name")
+    if not name or subject.kind not in GROUPS or subject.kind in {*WORKLOADS, *_ANY_NAME}:
+        return
+    one = subject.kind in _OF_ONE_LABEL
+    allowed, most = (_LABEL, LABEL_VALUE_LIMIT) if one else (_HOST, NAME_LIMIT)
+    if len(name) > most or not allowed.fullmatch(name):
+        signs = "small letters, digits and `-`" if one else "small letters, digits, `-` and `.`"
+        yield Fault(
+            path=("metadata", "name"),
+            what=f"`{name[:_SHOWN]}` is no name of a {subject.kind}: up to {most} {signs}, with a letter or digit at "
+            "both ends",
+            fix=f"write a name such as my-{subject.kind.lower()}",
+        )
 
 
 @rule(REFUSED, kinds=EVERY_KIND)

@@ -58,6 +58,12 @@ def _found(documents: Documents) -> dict[int, list[tuple[Path, str, Placeholder]
     }
 
 
+def unrendered(documents: Documents, subject: Document) -> bool:
+    """Whether an object is a template for `envsubst`: a name, an image or a number of it is a shell variable."""
+    found = _found(documents).get(id(subject), ())
+    return any(not one.taken and one.written.startswith("$") for _, _, one in found)
+
+
 def _left(subject: Document, documents: Documents, *, taken: bool) -> Iterator[Fault]:
     """Containers are filled in one by one; a name that stands in several places is one thing to fill in."""
     said: set[str] = set()

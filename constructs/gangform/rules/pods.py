@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gangform.apis.forms import PodView
-from gangform.apis.keys import GPU
+from gangform.apis.keys import GPU, GPU_PARTS
 from gangform.apis.pods import is_image, pull_policy
 from gangform.apis.refusals import pod_refusals, port_collisions
 from gangform.apis.views import Documents
@@ -205,8 +205,11 @@ def shared_memory_missing(pod: PodView, documents: Documents, context: Context) 
     if gpus(documents, pod) < 2 or dig(pod.spec, "hostIPC") is True:
         return
     for run in runs(pod):
-        if run.init or GPU not in resources_of(run.container):
+        taken = resources_of(run.container)
+        if run.init or GPU not in taken:
             continue
+        if not GPU_PARTS.isdisjoint(taken) and _ranks(documents, pod) < 2:
+            continue  # Parts of GPUs: whether ranks share them only the engine says.
         mounts = sequence(run.container, "volumeMounts")
         if not any(text(mount, "mountPath").rstrip("/") == _SHM for mount in mounts):
             yield Fault(
@@ -217,6 +220,12 @@ def shared_memory_missing(pod: PodView, documents: Documents, context: Context) 
                 f"mounted at {_SHM}",
                 seen={"gpus": str(gpus(documents, pod))},
             )
+
+
+def _ranks(documents: Documents, pod: PodView) -> int:
+    """Tensor ranks of the engine of a pod; 0 where nothing says for certain how many."""
+    run = engine_of(documents, pod)
+    return 0 if run is None or run.reading is None else run.reading.tensor or 0
 
 
 @rule(GRACE, kinds=WORKLOADS)

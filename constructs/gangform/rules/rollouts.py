@@ -38,7 +38,7 @@ PERCENT = declare(
 )
 OUTAGE = declare(
     "rollout-stops-all-groups",
-    "The surge never happens, and the rollout takes every group down at once",
+    "The rollout takes every group down at once: there is no surge, or none that ever happens",
     Severity.DEGRADES,
     "lws §3; lab E2",
 )
@@ -106,7 +106,7 @@ def rollout_in_percent(group: GroupView, documents: Documents, context: Context)
 def rollout_stops_all_groups(
     group: GroupView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A surge that is asked for happens."""
+    """A surge that is asked for happens, and without one some groups are left to serve."""
     if scaler_for(documents, group) is not None or not rolls_in_place(group):
         return
     replicas = most_groups(documents, group)
@@ -124,6 +124,14 @@ def rollout_stops_all_groups(
             f"is {peak} groups: no group surges, and 0 serve during a rollout",
             fix="write maxUnavailable: 0",
             seen={"peak": str(peak), "serving": "0"},
+        )
+    elif replicas > 1 and not surge and gone >= replicas:
+        yield Fault(
+            path=(*group.at, *_ROLLING, "maxUnavailable"),
+            what=f"with {replicas} groups and maxUnavailable {gone} all of them may go at once: 0 serve during a "
+            "rollout",
+            fix="write maxUnavailable: 1",
+            seen={"peak": str(replicas), "serving": "0"},
         )
 
 

@@ -126,6 +126,7 @@ RULES: dict[str, Rule] = {}
 
 MODULES: Final = (
     "metadata",
+    "contents",
     "placeholders",
     "fields",
     "spelling",

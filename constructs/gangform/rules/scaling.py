@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
+from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView
 from gangform.apis.keys import GPU
 from gangform.apis.views import FORMS, Documents
@@ -131,6 +133,23 @@ def scale_target_is_child(
                     fix=f"target apiVersion: {form.api_version}, kind: {kind}, name: {name}",
                 )
                 return
+    yield from _of_role(documents, target)
+
+
+def _of_role(documents: Documents, target: Key) -> Iterator[Fault]:
+    """A target that the controller of roles makes, called after its slice, revision and role."""
+    for group in documents.groups():
+        owner = group.document.key
+        if not group.role or (target.kind, target.namespace) != (lws.KIND, owner.namespace):
+            continue
+        if re.fullmatch(
+            rf"{re.escape(owner.name)}-\d+-[0-9a-f]{{8}}-{re.escape(group.role)}", target.name
+        ):
+            yield Fault(
+                path=("spec", "scaleTargetRef"),
+                what=f"{owner.kind} {owner.name} makes {target.name}, under another name with each revision",
+                fix=f"write scaling: {{mode: External}} in the role, and target its scaler {owner.name}-{group.role}",
+            )
 
 
 @rule(SIGNAL, kinds=(_HPA, _KEDA))
@@ -164,12 +183,14 @@ def _step_faults(subject: Document, documents: Documents, path: Path) -> Iterato
         return
     for group in _targets(subject, documents):
         held = int(group_requests(documents, group).get(GPU, Fraction(0)))
+        pods = f"{group.size} pod{'s' if group.size > 1 else ''}"
+        each = f"{held} GPUs" if held else pods
         now = base_groups(documents, group)
         step = min(max(4, now), max(0, most_groups(documents, group) - now))
         if step > 1:
             yield Fault(
                 path=(*path, "scaleUp"),
-                what=f"{step} groups of {held} GPUs may be added within 15 s, before the first of "
+                what=f"{step} groups of {each} may be added within 15 s, before the first of "
                 "them has loaded",
                 fix="add the policy {type: Pods, value: 1, periodSeconds: the cold start}",
                 seen={"groups": str(step)},

@@ -13,6 +13,7 @@ from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Manifest, sequence, text
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import Run, over_templates, runs
+from gangform.rules.placeholders import unrendered
 from gangform.rules.rule import WORKLOADS, Context, Fault, rule
 
 SHELL = declare(
@@ -75,6 +76,8 @@ def _in_shell(container: Manifest) -> bool:
 @over_templates
 def shell_variable_literal(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
     """Words that no shell reads hold no shell variables."""
+    if unrendered(documents, pod.document):
+        return  # All of it is still to be filled in, which is said once.
     for run in runs(pod):
         if _in_shell(run.container) or not sequence(run.container, "command"):
             continue
@@ -94,7 +97,7 @@ def shell_variable_in_value(
     pod: PodView, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """Values of variables hold no shell variables."""
-    for run, index, name, value in _values(pod):
+    for run, index, name, value in _values(documents, pod):
         whole = _WHOLE.fullmatch(value)
         inside = _INSIDE.search(value) if _PATHS.search(name) else None
         if whole is not None:
@@ -113,7 +116,7 @@ def shell_variable_in_value(
 @over_templates
 def shell_variable_in_text(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
     """Values of variables ask for others the way the kubelet reads it."""
-    for run, index, name, value in _values(pod):
+    for run, index, name, value in _values(documents, pod):
         found = _INSIDE.search(value)
         if found is None or _PATHS.search(name) or _WHOLE.fullmatch(value):
             continue
@@ -125,9 +128,9 @@ def shell_variable_in_text(pod: PodView, documents: Documents, context: Context)
         )
 
 
-def _values(pod: PodView) -> Iterator[tuple[Run, int, str, str]]:
+def _values(documents: Documents, pod: PodView) -> Iterator[tuple[Run, int, str, str]]:
     """Variables of containers whose values are one line: others are scripts or files."""
-    for run in runs(pod):
+    for run in () if unrendered(documents, pod.document) else runs(pod):
         for index, variable in enumerate(sequence(run.container, "env")):
             value = text(variable, "value")
             if "$" in value and "\n" not in value:
