@@ -88,8 +88,8 @@ def dig(node: Node | None, *path: str | int) -> Node | None:
 def _at(node: Node | None, path: Path) -> Any:
     here: Any = node
     for part in path:
-        # A plain dict first: asking an abstract class takes longer than all the rest.
-        if here.__class__ is dict and part.__class__ is str:
+        # A plain dict first: asking an abstract class takes longer than all the rest. It has no key that is a number.
+        if here.__class__ is dict:
             here = here.get(part)
         elif here is None:
             return None

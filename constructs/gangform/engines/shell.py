@@ -116,8 +116,19 @@ def settings(container: Manifest, command: Command) -> dict[str, str | None]:
     return {**environment(container), **command.variables}
 
 
+_latest: tuple[Manifest, Start | None] = ({}, None)
+"""The container that was asked about last, and the answer: one rule after the other asks about the same one."""
+
+
 def start(container: Manifest) -> Start | None:
     """What a container runs; `None` where its words are no texts."""
+    global _latest
+    if _latest[0] is not container:
+        _latest = container, _start(container)
+    return _latest[1]
+
+
+def _start(container: Manifest) -> Start | None:
     places: list[Path] = []
     words: list[str] = []
     for key in ("command", "args"):

@@ -3,17 +3,21 @@
 Every check is a generator of findings over one request; a check that lacks a figure is silent.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gangform.engines import vllm_flags as vf
 from gangform.engines.engine import LaunchRequest
 from gangform.engines.vllm_args import check_arguments, found, given, redundant_experts
 from gangform.findings import Code, Finding, Severity, declare
-from gangform.inputs.model import Architecture, ModelProfile
 from gangform.units import Bytes
+
+if TYPE_CHECKING:
+    from gangform.inputs.model import Architecture, ModelProfile
 
 BREAKS, DEGRADES, STYLE = Severity.BREAKS, Severity.DEGRADES, Severity.STYLE
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gangform.engines import vllm_args, vllm_flags
 from gangform.engines import vllm_overheads as table
 from gangform.engines.engine import LaunchRequest, MemoryTerms, Part
 from gangform.engines.flags import is_number, last
-from gangform.inputs.model import Architecture
 from gangform.units import Bytes
+
+if TYPE_CHECKING:
+    from gangform.inputs.model import Architecture
 
 _ELEMENT = 2
 """Bytes of an activation."""
