@@ -116,16 +116,19 @@ def settings(container: Manifest, command: Command) -> dict[str, str | None]:
     return {**environment(container), **command.variables}
 
 
-_latest: tuple[Manifest, Start | None] = ({}, None)
-"""The container that was asked about last, and the answer: one rule after the other asks about the same one."""
+_latest: dict[int, tuple[Manifest, Start | None]] = {}
+"""The containers that were asked about last, by identity: one reader and rule after the other asks about the same."""
+_LATEST = 16
 
 
 def start(container: Manifest) -> Start | None:
     """What a container runs; `None` where its words are no texts."""
-    global _latest
-    if _latest[0] is not container:
-        _latest = container, _start(container)
-    return _latest[1]
+    known = _latest.get(id(container))
+    if known is None:
+        if len(_latest) >= _LATEST:
+            del _latest[next(iter(_latest))]
+        known = _latest[id(container)] = container, _start(container)
+    return known[1]
 
 
 def _start(container: Manifest) -> Start | None:
