@@ -8,6 +8,7 @@ same registry serves synth, the constructs and lint, so that a rule judges what 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeVar
 
@@ -256,13 +257,28 @@ def asked(
         yield each, subjects
 
 
-def judge(documents: Documents, context: Context) -> list[Finding]:
-    """Run every rule that applies; sorted, without duplicates."""
-    return list(
-        ordered(
-            finding
-            for each, subjects in asked(documents, context)
-            for document in subjects
-            for finding in each(document, documents, context)
-        )
-    )
+_WORTH_SHARING: Final = 200
+"""Documents. Fewer are judged before another process has begun."""
+
+
+def judge(documents: Documents, context: Context, *, forks: bool = False) -> list[Finding]:
+    """Run every rule that applies; sorted, without duplicates.
+
+    Args:
+        documents: What is judged.
+        context: What they cannot say.
+        forks: Whether other processes may take a part of the rules. The findings are the same.
+    """
+
+    def found(work: tuple[Rule, Sequence[Document]]) -> list[Finding]:
+        each, subjects = work
+        return [one for subject in subjects for one in each(subject, documents, context)]
+
+    work = list(asked(documents, context))
+    if forks and len(documents.all) >= _WORTH_SHARING:
+        from gangform.processes import processors, share
+
+        shared = share(found, work, processors())
+    else:
+        shared = [found(each) for each in work]
+    return list(ordered(chain.from_iterable(shared)))
