@@ -286,6 +286,7 @@ def judge_bundles(
     *,
     complete: bool = True,
     beside: Sequence[Document] = (),
+    forks: bool = False,
 ) -> tuple[Finding, ...]:
     """What the rules say about the documents of one cluster, translated to inputs where the user wrote them.
 
@@ -294,6 +295,7 @@ def judge_bundles(
         cluster: Where it runs.
         complete: Whether nothing else runs there, and nobody changed the documents since they were made.
         beside: Documents of others. What is wrong with these alone is not said.
+        forks: Whether other processes may judge a part of many documents.
     """
     own = [document for each in bundles for document in each.documents]
     documents = Documents([*own, *beside])
@@ -309,7 +311,7 @@ def judge_bundles(
     strange = {each.key[1:] for each in beside if not _touches(each, documents, owners)}
     found = [
         one
-        for one in judge(documents, context)
+        for one in judge(documents, context, forks=forks)
         if one.sort_key() not in alone and not _at_one_of(one, strange) and not _said(one, owners)
     ]
     if not complete:

@@ -9,7 +9,7 @@ at the end, from the spans that the reader kept, by whoever prints it. A code is
 raises it, and `CODES` makes the documented table.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -94,6 +94,10 @@ class Finding(NamedTuple):
         """Whether nothing may be written while it stands."""
         return self.code.severity is Severity.BREAKS
 
+    def __reduce__(self) -> tuple[Callable[..., "Finding"], tuple[object, ...]]:
+        """How it goes to another process of this gangform: with the id of its code, and a map that can go."""
+        return _received, (self.code.id, self.at, self.what, self.fix, dict(self.seen))
+
     def sort_key(self) -> tuple[str, tuple[str, ...], str, str]:
         """By place, then code, so that reports are stable."""
         at = self.at
@@ -101,6 +105,12 @@ class Finding(NamedTuple):
             return ("", tuple(map(_sortable, at.path)), self.code.id, self.what)
         place = (at.kind, at.namespace, at.name, *map(_sortable, at.path))
         return ("document", place, self.code.id, self.what)
+
+
+def _received(
+    code: str, at: InputPath | DocumentPath, what: str, fix: str, seen: Mapping[str, str]
+) -> Finding:
+    return Finding(CODES[code], at, what, fix, seen)
 
 
 def _sortable(part: str | int) -> str:

@@ -80,6 +80,7 @@ def synthesise(
     clusters: Sequence[Cluster] | None = None,
     servings: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
+    forks: bool = False,
 ) -> Synthesis:
     """Render and judge everything, before anything is written.
 
@@ -89,6 +90,7 @@ def synthesise(
         clusters: Only these; all by default.
         servings: Only the charts of these are rendered; all, and the foundations, by default. All are judged.
         progress: Called with the path of each file before it is rendered.
+        forks: Whether other processes may take part in judging many documents.
 
     Raises:
         InputError: With every error of the stage that failed: of all plans, else of all documents.
@@ -101,7 +103,7 @@ def synthesise(
         bundles, faults = bundles_of(plan)
         judged += faults
         if not faults:
-            judged += judge_bundles(bundles, plan.cluster)
+            judged += judge_bundles(bundles, plan.cluster, forks=forks)
         for made in bundles:
             if not made.documents or (servings and made.name not in servings):
                 continue

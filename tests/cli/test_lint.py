@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gangform.rules.rule import RULES
+from gangform.rules.rule import RULES, load
 
 Run = Callable[..., Any]
 
@@ -216,7 +216,7 @@ def test_a_rule_that_fails_takes_no_other_with_it(
     def fail(*_: object) -> Any:
         raise TypeError("no")
 
-    monkeypatch.setitem(RULES, DEGRADES, RULES[DEGRADES]._replace(check=fail))
+    monkeypatch.setitem(RULES, DEGRADES, load()[DEGRADES]._replace(check=fail))
     status, out, err = run("lint", file)
     assert status == 1
     assert f"error[{BREAKS}]" in out

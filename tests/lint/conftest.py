@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from gangform.inputs.given import Running
 from gangform.lint.given import beside
 from gangform.lint.report import Report, lint
 from gangform.lint.sources import find
@@ -65,7 +64,7 @@ def run() -> Lint:
     """Lint what is named; `given` are files of facts, `stdin` what comes in."""
 
     def run(*names: str, given: tuple[str, ...] = (), stdin: bytes = b"") -> Report:
-        report = lint(find(names, lambda: stdin), beside(given, Running()))
+        report = lint(find(names, lambda: stdin), beside(given, {}))
         assert report.failed == ()
         return report
 

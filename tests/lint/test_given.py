@@ -37,7 +37,7 @@ items:
 
 
 def read(*files: str, **versions: str) -> Beside:
-    return beside(files, read_versions(versions))
+    return beside(files, read_versions(versions).releases)
 
 
 def test_facts_become_context(write: Write) -> None:

@@ -90,7 +90,7 @@ def _found(
         complete=complete,
         **said,
     )
-    if not rule.applies(context):
+    if not rule.applies(context.offers()):
         return []
     found = []
     for document in rule.subjects(documents):

@@ -90,9 +90,9 @@ def test_a_rule_without_its_context_is_silent() -> None:
         needs=frozenset({"versions", "exists"}),
         check=lambda subject, documents, context: iter(()),
     )
-    assert not made.applies(Context(complete=True))
-    assert not made.applies(Context())
-    assert Context(complete=True).offers("complete")
+    assert not made.applies(Context(complete=True).offers())
+    assert not made.applies(Context().offers())
+    assert Context(complete=True).offers() == {"complete"}
 
 
 def test_a_code_has_one_rule_and_needs_are_fields_of_the_context() -> None:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from gangform.findings import Code, Severity
 
 if TYPE_CHECKING:
-    from gangform.lint.report import Located
+    from gangform.lint.judging import Located
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gangform.cli.findings import head, indented, summary
@@ -17,8 +17,9 @@ from gangform.cli.terminal import UsageError, paint, say, tell
 from gangform.findings import CODES, counted
 
 if TYPE_CHECKING:
-    from gangform.inputs.given import Running
-    from gangform.lint.report import Failed, Located, Report
+    from gangform.apis.versions import Release
+    from gangform.lint.judging import Failed, Located
+    from gangform.lint.report import Report
 
 
 def lint(arguments: Namespace) -> int:
@@ -26,16 +27,15 @@ def lint(arguments: Namespace) -> int:
     from gangform.lint.given import beside
     from gangform.lint.report import lint as judge
     from gangform.lint.sources import Missing, find
-    from gangform.rules.rule import load
+    from gangform.processes import processors
 
-    load()
     only, never = _codes(arguments.select, "--select"), _codes(arguments.ignore, "--ignore")
     try:
         given = beside(arguments.given, _versions(arguments.versions))
         found = find(arguments.sources, _stdin)
     except Missing as error:
         raise UsageError(str(error)) from None
-    report = judge(found, given)
+    report = judge(found, given, processors())
     if not report.objects and not report.findings:
         named = ", ".join("the standard input" if n == "-" else n for n in arguments.sources)
         raise UsageError(f"there is no Kubernetes object in {named}")
@@ -66,22 +66,24 @@ def _stdin() -> bytes:
 # ── what was asked ───────────────────────────────────────────────────────────────────────────────
 
 
-def _versions(words: Sequence[str]) -> Running:
+def _versions(words: Sequence[str]) -> Mapping[str, Release]:
     """What `--versions` says.
 
     Raises:
         UsageError: A name or a version is wrong.
     """
-    from gangform.inputs.given import read_versions
-
     written: dict[str, str] = {}
     for word in _parts(words):
         name, equals, version = word.partition("=")
         if not equals:
             raise UsageError(f"`--versions {word}`: write NAME=VERSION, such as lws=0.10")
         written[name.strip()] = version.strip()
+    if not written:
+        return {}
+    from gangform.inputs.given import read_versions
+
     try:
-        return read_versions(written)
+        return read_versions(written).releases
     except ValueError as error:
         raise UsageError(f"--versions: {error}") from None
 
@@ -92,7 +94,11 @@ def _codes(words: Sequence[str], option: str) -> frozenset[str]:
     Raises:
         UsageError: One does not exist.
     """
+    from gangform.rules.rule import load
+
     wanted = _parts(words)
+    if wanted:
+        load()
     for word in wanted:
         if word not in CODES:
             from gangform.inputs.nearest import nearest

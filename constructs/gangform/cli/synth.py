@@ -90,6 +90,7 @@ def _synthesise(chosen: Selection) -> Synthesis:
             clusters=chosen.clusters,
             servings=chosen.servings,
             progress=progress,
+            forks=True,
         )
         return made._replace(findings=ordered([*loaded.remarks, *made.findings]))
     except InputError as error:

@@ -10,8 +10,16 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from gangform.documents.places import Mark
-from gangform.documents.words import ANY_BOOLEANS, BOOLEANS, NULLS, OLD_BOOLEANS, disputed, number
+from gangform.documents.places import NOTHING_INSIDE, Entry, Inside, entry
+from gangform.documents.words import (
+    ANY_BOOLEANS,
+    BOOLEANS,
+    NULLS,
+    OLD_BOOLEANS,
+    disputed,
+    is_text,
+    number,
+)
 from gangform.findings import CODES, Finding, InputPath, Path, Severity, declare
 
 for _id, _title in {
@@ -61,15 +69,26 @@ def nowhere(path: Path) -> bool:
 class _Frame:
     """A map or list whose end was not met yet."""
 
-    __slots__ = ("anchor", "is_map", "key", "key_at", "mark", "merged", "size", "value")
+    __slots__ = (
+        "anchor",
+        "before",
+        "inside",
+        "is_map",
+        "key",
+        "key_at",
+        "merged",
+        "place",
+        "value",
+    )
 
-    def __init__(self, value: Any, mark: Mark, anchor: str | None) -> None:
-        self.value, self.mark, self.anchor = value, mark, anchor
-        self.is_map = isinstance(value, dict)
+    def __init__(self, value: Any, place: Entry, anchor: str | None, before: int) -> None:
+        self.value, self.place, self.inside, self.anchor = value, place, place[4], anchor
+        self.is_map = value.__class__ is dict
         self.key: Any = None
         self.key_at = (0, 0)
-        self.merged: list[tuple[Any, Mark]] = []
-        self.size = 1
+        self.merged: list[tuple[Any, Inside]] = []
+        self.before = before
+        """How many values there were before it: what came since is its size."""
 
 
 class _Stop(Exception):
@@ -89,16 +108,16 @@ class Builder:
     def begin(self) -> None:
         """Forget the document, keep the findings."""
         self.root: Any = None
-        self.mark = Mark(self._first_line + 1, 1)
+        self.place = entry(self._first_line + 1, 1)
         self.repeated: list[Finding] = []
         self._stack: list[_Frame] = []
-        self._anchors: dict[str, tuple[Any, Mark, int]] = {}
+        self._anchors: dict[str, tuple[Any, Entry, int]] = {}
         self._size = 0
 
-    def find(self, code: str, path: Path, what: str, fix: str, at: Mark | None = None) -> None:
+    def find(self, code: str, path: Path, what: str, fix: str, at: Entry | None = None) -> None:
         """Note a finding. Its place is that of its path, unless another is given."""
-        at = at or self.mark
-        seen = {"line": str(at.line), "column": str(at.column)}
+        _, _, line, column, _ = at or self.place
+        seen = {"line": str(line), "column": str(column)}
         self.found.append(
             Finding(code=CODES[code], at=InputPath(path), what=what, fix=fix, seen=seen)
         )
@@ -111,17 +130,17 @@ class Builder:
         forbidden = re.search(anywhere, text)
         if forbidden:
             before = text[: forbidden.start()]
-            self.mark.line += before.count("\n")
-            self.mark.column = len(before) - before.rfind("\n")
+            line = self._first_line + 1 + before.count("\n")
+            self.place = entry(line, len(before) - before.rfind("\n"), self.place[4])
             name = f"U+{ord(forbidden[0]):04X}"
             self.find(
                 "yaml-character", (), f"the character {name} is not allowed in YAML", "remove it"
             )
             return
+        parser = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
         try:
-            for event in yaml.parse(
-                text, Loader=yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-            ):
+            # Without `yaml.parse`, which asks twice for each event.
+            for event in iter(parser(text).get_event, None):
                 kind = event.__class__
                 if kind is yaml.ScalarEvent:
                     self._scalar(event)
@@ -151,7 +170,7 @@ class Builder:
             if line >= len(lines) > 0:  # missed at the end: the last line is one that there is
                 line, column = len(lines) - 1, len(lines[-1])
             written = lines[line] if line < len(lines) else ""
-            self.mark.line, self.mark.column = self._first_line + line + 1, column + 1
+            self.place = entry(self._first_line + line + 1, column + 1, self.place[4])
         if "\t" in written[: len(written) - len(written.lstrip())]:
             self.find("yaml-tab", (), "the line is indented with a tab", "indent with spaces")
             return
@@ -163,9 +182,9 @@ class Builder:
         )
         self.find("yaml-syntax", (), what, cure)
 
-    def _at(self, event: Any) -> Mark:
+    def _at(self, event: Any) -> Entry:
         start = event.start_mark
-        return Mark(self._first_line + start.line + 1, start.column + 1)
+        return entry(self._first_line + start.line + 1, start.column + 1)
 
     def _path(self, *last: str) -> Path:
         """Of the value that is about to come."""
@@ -199,16 +218,19 @@ class Builder:
     def _scalar(self, event: Any) -> None:
         if self._strict:
             self._plainly(event)
-        mark = self._at(event)
+        start = event.start_mark
+        line, column = self._first_line + start.line + 1, start.column + 1
         frame = self._stack[-1] if self._stack else None
         if frame is not None and frame.key is None and frame.is_map:
-            frame.key_at = (mark.line, mark.column)
+            frame.key_at = (line, column)
             frame.key = self._key(event)
             return
         value = self._typed(event)
-        self._attach(value, mark, 1)
+        self._attach(value, line, column, NOTHING_INSIDE, 1)
         if event.anchor:
-            self._anchors[event.anchor] = (value, mark, 1)
+            self._anchors[event.anchor] = (value, entry(line, column), 1)
+        if frame is not None:
+            frame.key = None
 
     def _open(self, value: Any, event: Any) -> None:
         self._plainly(event)
@@ -226,29 +248,30 @@ class Builder:
                 "flatten it",
                 event,
             )
-        mark = self._at(event)
-        mark.children = {}
-        self._attach(value, mark, 1, opened=True)
-        self._stack.append(_Frame(value, mark, event.anchor))
+        start = event.start_mark
+        line, column = self._first_line + start.line + 1, start.column + 1
+        inside: Inside = {}
+        frame = _Frame(value, entry(line, column, inside), event.anchor, self._size)
+        self._attach(value, line, column, inside, 1)
+        self._stack.append(frame)
 
     def _close(self) -> None:
         frame = self._stack.pop()
-        for value, mark in frame.merged:
-            maps = [(value, mark)] if isinstance(value, dict) else []
+        for value, inside in frame.merged:
+            maps = [(value, inside)] if isinstance(value, dict) else []
             if isinstance(value, list):
                 maps = [
-                    (item, mark.children[index][2])
+                    (item, inside[index][4])
                     for index, item in enumerate(value)
                     if isinstance(item, dict)
                 ]
             for given, where in maps:
                 for key in given:
                     if key not in frame.value:
-                        frame.value[key], frame.mark.children[key] = given[key], where.children[key]
+                        frame.value[key], frame.inside[key] = given[key], where[key]
         if frame.anchor:
-            self._anchors[frame.anchor] = (frame.value, frame.mark, frame.size)
+            self._anchors[frame.anchor] = (frame.value, frame.place, self._size - frame.before)
         if self._stack:
-            self._stack[-1].size += frame.size
             self._stack[-1].key = None
 
     def _alias(self, event: Any) -> None:
@@ -268,15 +291,15 @@ class Builder:
                 event,
             )
         here = ("", self._at(event), 1)
-        value, mark, size = here if self._strict else self._anchors[event.anchor]
+        value, place, size = here if self._strict else self._anchors[event.anchor]
         if self._expects_key():
             self._stack[-1].key = str(value)
             return
-        self._attach(value, mark, size)
+        self._attach(value, *place[2:], size)
         if self._stack:
-            self._stack[-1].size += size - 1
+            self._stack[-1].key = None
 
-    def _attach(self, value: Any, mark: Mark, size: int, *, opened: bool = False) -> None:
+    def _attach(self, value: Any, line: int, column: int, inside: Inside, size: int) -> None:
         """Put a value where it belongs. Aliases count in full: what is small on disk may be huge to walk over."""
         self._size += size
         if self._size > _MOST_VALUES:
@@ -288,23 +311,21 @@ class Builder:
             )
             raise _Stop
         if not self._stack:
-            self.root, self.mark = value, mark
+            self.root, self.place = value, (line, column, line, column, inside)
             return
         frame = self._stack[-1]
         if not frame.is_map:
-            frame.mark.children[len(frame.value)] = (mark.line, mark.column, mark)
+            frame.inside[len(frame.value)] = (line, column, line, column, inside)
             # The API server reads a null in a list as the zero value of the entry's type.
             frame.value.append("" if value is None and not self._strict else value)
         elif frame.key is _MERGE:
-            frame.merged.append((value, mark))
+            frame.merged.append((value, inside))
         else:
-            frame.mark.children[frame.key] = (*frame.key_at, mark)
-            frame.value[frame.key] = value
+            key = frame.key
+            frame.inside[key] = (*frame.key_at, line, column, inside)
+            frame.value[key] = value
             if value is None and not self._strict:
-                del frame.value[frame.key]
-        if frame.is_map and not opened:
-            frame.key = None
-        frame.size += 0 if opened else 1
+                del frame.value[key]
 
     def _key(self, event: Any) -> Any:
         written, plain = event.value, not event.style
@@ -313,7 +334,7 @@ class Builder:
                 return _MERGE
             boolean = ANY_BOOLEANS.get(written) if plain else None
             written = written if boolean is None else str(boolean).lower()
-            if written in self._stack[-1].mark.children:
+            if written in self._stack[-1].inside:
                 self._repeat(written, event)
             return written
 
@@ -326,28 +347,32 @@ class Builder:
             wrong(dispute[0], f"the key {dispute[1]}")
         elif plain and (written in NULLS or written in BOOLEANS or number(written) is not None):
             wrong("yaml-key", f"the key `{written}` is not a text to YAML")
-        before = self._stack[-1].mark.children.get(written)
+        before = self._stack[-1].inside.get(written)
         if before:
-            lines = f"on line {before[0]} and on line {self._at(event).line}"
+            lines = f"on line {before[0]} and on line {self._at(event)[0]}"
             wrong("yaml-duplicate-key", f"`{written}` is given twice: {lines}", "keep one of them")
         return written
 
     def _repeat(self, key: str, event: Any) -> None:
         """Note that a key of a manifest is given twice."""
-        at, first = self._at(event), self._stack[-1].mark.children[key][0]
+        line, column, _, _, _ = self._at(event)
+        first = self._stack[-1].inside[key][0]
         self.repeated.append(
             Finding(
                 code=CODES["key-repeated"],
                 at=InputPath(self._path(key)),
-                what=f"`{key}` is given twice: on line {first} and on line {at.line}",
+                what=f"`{key}` is given twice: on line {first} and on line {line}",
                 fix="keep one of them",
-                seen={"line": str(at.line), "column": str(at.column)},
+                seen={"line": str(line), "column": str(column)},
             )
         )
 
     def _typed(self, event: Any) -> Any:
         """The value of a scalar: a text if it is quoted, else what YAML makes of it."""
-        written, tag = event.value, event.tag or ""
+        written, tag = event.value, event.tag
+        if tag is None and (event.style or (not self._strict and is_text(written))):
+            return written
+        tag = tag or ""
         if (event.style and not tag) or tag.endswith(":str") or tag == "!":
             return written
         if written in NULLS:

@@ -81,51 +81,56 @@ def key_of(manifest: Manifest) -> Key:
 
 def dig(node: Node | None, *path: str | int) -> Node | None:
     """The value at a path, or `None` where the path ends early or meets something of another type."""
-    found: Node | None = _at(node, path)
+    here: Any = node
+    for part in path:
+        here = here.get(part) if here.__class__ is dict else _step(here, part)
+    found: Node | None = here
     return found
 
 
-def _at(node: Node | None, path: Path) -> Any:
-    here: Any = node
-    for part in path:
-        # A plain dict first: asking an abstract class takes longer than all the rest.
-        if here.__class__ is dict and part.__class__ is str:
-            here = here.get(part)
-        elif here is None:
-            return None
-        elif isinstance(part, str) and isinstance(here, Mapping):
-            here = here.get(part)
-        elif isinstance(part, int) and isinstance(here, Sequence) and not isinstance(here, str):
-            here = here[part] if -len(here) <= part < len(here) else None
-        else:
-            return None
-    return here
+# A plain dict is looked into on the spot, there and in what follows: lint asks half a million times, and a call takes
+# longer than the rest. It has no key that is a number.
+def _step(here: Any, part: str | int) -> Any:
+    if here is None:
+        return None
+    if isinstance(part, str):
+        return here.get(part) if isinstance(here, Mapping) else None
+    if isinstance(here, Sequence) and not isinstance(here, str):
+        return here[part] if -len(here) <= part < len(here) else None
+    return None
 
 
 def text(node: Node | None, *path: str | int) -> str:
     """The text at a path; empty where there is none."""
-    value = _at(node, path)
-    return value if isinstance(value, str) else ""
+    here: Any = node
+    for part in path:
+        here = here.get(part) if here.__class__ is dict else _step(here, part)
+    return here if isinstance(here, str) else ""
 
 
 def whole(node: Node | None, *path: str | int) -> int | None:
     """The whole number at a path; `None` where there is none (a boolean is none)."""
-    value = _at(node, path)
+    value = dig(node, *path)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def mapping(node: Node | None, *path: str | int) -> Manifest:
     """The map at a path; empty where there is none."""
-    value: Manifest | None = _at(node, path)
-    return {} if value is None or not isinstance(value, (dict, Mapping)) else value
+    here: Any = node
+    for part in path:
+        here = here.get(part) if here.__class__ is dict else _step(here, part)
+    found: Manifest = {} if here is None or not isinstance(here, (dict, Mapping)) else here
+    return found
 
 
 def sequence(node: Node | None, *path: str | int) -> Sequence[Node]:
     """The list at a path; empty where there is none."""
-    value = _at(node, path)
-    if value is None or isinstance(value, str):
+    here: Any = node
+    for part in path:
+        here = here.get(part) if here.__class__ is dict else _step(here, part)
+    if here is None or isinstance(here, str):
         return ()
-    return value if isinstance(value, (list, tuple, Sequence)) else ()
+    return here if isinstance(here, (list, tuple, Sequence)) else ()
 
 
 def texts(node: Node | None) -> dict[str, str]:

@@ -29,6 +29,8 @@ ANY_BOOLEANS = BOOLEANS | OLD_BOOLEANS
 DISPUTED_BOOLEANS = OLD_BOOLEANS | {"y": True, "Y": True, "n": False, "N": False}
 NULLS = ("", "~", "null", "Null", "NULL")
 _READABLE = 60
+_NUMBERS_BEGIN = "+-.0123456789"
+_WORDS = frozenset({*ANY_BOOLEANS, *NULLS})
 
 
 class WrittenFloat(Decimal):
@@ -42,10 +44,19 @@ class WrittenFloat(Decimal):
         self.written = written
         return self
 
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:
+        """How it is copied: with its spelling."""
+        return type(self), (self.written,)
+
     @property
     def read_as(self) -> str:
         """What YAML makes of it: `"0.1"` for `0.10`."""
         return f"{self.normalize():f}" if abs(self.adjusted()) < _READABLE else str(self)
+
+
+def is_text(written: str) -> bool:
+    """Whether a word is neither a number nor anything else to Kubernetes' reader, as can be seen at once."""
+    return written not in _WORDS and written[0] not in _NUMBERS_BEGIN
 
 
 def disputed(written: str) -> tuple[str, str, str] | None:
@@ -55,7 +66,7 @@ def disputed(written: str) -> tuple[str, str, str] | None:
         word = str(old).lower()
         what = f"`{written}` without quotes is {word} to YAML 1.1"
         return "yaml-boolean", what, f'write "{written}" for the text, {word} for the boolean'
-    if not written or written[0] not in "+-.0123456789":
+    if not written or written[0] not in _NUMBERS_BEGIN:
         return None
     if re.fullmatch(_DATE, written):
         return "yaml-date", f"`{written}` without quotes is a date to YAML", f'write "{written}"'
@@ -72,7 +83,7 @@ def disputed(written: str) -> tuple[str, str, str] | None:
 @lru_cache(maxsize=4096)
 def number(written: str) -> int | WrittenFloat | None:
     """The number that Kubernetes' reader makes of a word, or `None`. Long ones are texts: nothing counts so far."""
-    if written[0] not in "+-.0123456789" or len(written) > _READABLE:
+    if written[0] not in _NUMBERS_BEGIN or len(written) > _READABLE:
         return None
     if re.fullmatch(_WHOLE, written):
         return int(written)

@@ -8,17 +8,19 @@ foreign manifests stands in `READERS`.
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, cast
 
 from gangform.apis.forms import Rendezvous
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest
 from gangform.findings import Finding, Path
-from gangform.inputs.defaults import Defaults
-from gangform.inputs.hardware import HardwareShape
-from gangform.inputs.model import ModelProfile
-from gangform.inputs.serving import Engine as EngineOptions
 from gangform.units import Bytes, Seconds
+
+if TYPE_CHECKING:  # who only reads manifests needs no inputs, and they take a tenth of a second
+    from gangform.inputs.defaults import Defaults
+    from gangform.inputs.hardware import HardwareShape
+    from gangform.inputs.model import ModelProfile
+    from gangform.inputs.serving import Engine as EngineOptions
 
 
 class Shape(NamedTuple):
@@ -109,10 +111,10 @@ class LaunchRequest(NamedTuple):
 
     at: Path
     """The serving, for findings: `("servings", "r1")`."""
-    options: EngineOptions
+    options: "EngineOptions"
     release: Release
-    model: ModelProfile
-    hardware: HardwareShape
+    model: "ModelProfile"
+    hardware: "HardwareShape"
     shape: Shape
     context: int
     served_name: str
@@ -126,7 +128,7 @@ class LaunchRequest(NamedTuple):
     """`None` where a replica is one pod."""
     startup_budget: Seconds
     """How long a start may take; startup probe and the engine's own time limit obey it."""
-    defaults: Defaults
+    defaults: "Defaults"
     variables: Mapping[str, str] = {}
     """What the user adds to the environment of every pod, as far as it is literal."""
 

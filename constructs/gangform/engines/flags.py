@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+_FLAG = re.compile("--?[A-Za-z]")
+
 
 class Given(NamedTuple):
     """One flag of a list of arguments."""
@@ -27,7 +29,7 @@ def given(args: Sequence[str], spellings: Mapping[str, str]) -> list[Given]:
     """
     found = []
     for index, argument in enumerate(args):
-        if not re.match(r"^--?[A-Za-z]", argument):
+        if not _FLAG.match(argument):
             continue
         name, joined, said = argument.partition("=")
         after = args[index + 1] if index + 1 < len(args) else "-"
@@ -47,7 +49,10 @@ def _long(name: str, spellings: Mapping[str, str]) -> str:
 
 def last(flags: Sequence[Given], name: str) -> Given | None:
     """The occurrence of a flag that counts."""
-    return next((one for one in reversed(flags) if one.flag == name), None)
+    for one in reversed(flags):
+        if one.flag == name:
+            return one
+    return None
 
 
 def value(flags: Sequence[Given], name: str) -> str:

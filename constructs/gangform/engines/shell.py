@@ -116,8 +116,22 @@ def settings(container: Manifest, command: Command) -> dict[str, str | None]:
     return {**environment(container), **command.variables}
 
 
+_latest: dict[int, tuple[Manifest, Start | None]] = {}
+"""The containers that were asked about last, by identity: one reader and rule after the other asks about the same."""
+_LATEST = 16
+
+
 def start(container: Manifest) -> Start | None:
     """What a container runs; `None` where its words are no texts."""
+    known = _latest.get(id(container))
+    if known is None:
+        if len(_latest) >= _LATEST:
+            del _latest[next(iter(_latest))]
+        known = _latest[id(container)] = container, _start(container)
+    return known[1]
+
+
+def _start(container: Manifest) -> Start | None:
     places: list[Path] = []
     words: list[str] = []
     for key in ("command", "args"):

@@ -6,11 +6,15 @@ ranks share the one that lies on the cut side (vLLM: ColumnParallelLinearWithLoR
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gangform.engines import flags, vllm_args
 from gangform.engines.engine import LaunchRequest
 from gangform.engines.flags import Given, last
-from gangform.inputs.model import Architecture
 from gangform.units import Bytes
+
+if TYPE_CHECKING:
+    from gangform.inputs.model import Architecture
 
 SWITCH = "--enable-lora"
 SLOTS, RANK = "--max-loras", "--max-lora-rank"

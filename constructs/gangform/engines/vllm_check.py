@@ -3,10 +3,12 @@
 Every check is a generator of findings over one request; a check that lacks a figure is silent.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gangform.apis.versions import Release
 from gangform.engines import vllm_flags as vf
@@ -14,8 +16,10 @@ from gangform.engines import vllm_partition, vllm_unread
 from gangform.engines.engine import LaunchRequest
 from gangform.engines.vllm_args import check_arguments, found, given, redundant_experts
 from gangform.findings import Code, Finding, Severity, declare
-from gangform.inputs.model import Architecture, ModelProfile
 from gangform.units import Bytes
+
+if TYPE_CHECKING:
+    from gangform.inputs.model import Architecture, ModelProfile
 
 BREAKS, DEGRADES, STYLE = Severity.BREAKS, Severity.DEGRADES, Severity.STYLE
 

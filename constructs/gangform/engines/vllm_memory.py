@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gangform.engines import flags, vllm_adapters, vllm_args, vllm_cache, vllm_flags
 from gangform.engines import vllm_overheads as table
@@ -19,8 +19,10 @@ from gangform.engines.flags import is_number, last
 from gangform.engines.vllm_draft import draft
 from gangform.engines.vllm_graphs import graphs
 from gangform.engines.vllm_partition import partition
-from gangform.inputs.model import Architecture
 from gangform.units import Bytes
+
+if TYPE_CHECKING:
+    from gangform.inputs.model import Architecture
 
 _ELEMENT = 2
 """Bytes of an activation."""

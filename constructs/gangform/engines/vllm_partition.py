@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gangform.engines.engine import LaunchRequest
 from gangform.engines.vllm_args import found
 from gangform.findings import Finding, Severity, declare
-from gangform.inputs.model import Architecture
+
+if TYPE_CHECKING:
+    from gangform.inputs.model import Architecture
 
 VARIABLE = "VLLM_PP_LAYER_PARTITION"
 WRONG = declare(

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from gangform.apis.kinds import GROUPS, NO_NAMESPACE
-from gangform.apis.versions import Release, Versions
+from gangform.apis.versions import Release
 from gangform.documents.read import Source
 from gangform.inputs.base import Duration, LabelKey, Model, Natural
 from gangform.inputs.nearest import nearest
@@ -68,10 +68,6 @@ class Given(Model):
     """LWS's `gangSchedulingManagement.schedulerProvider`; `None`: unknown."""
     cold_start: dict[ObjectReference, Duration] = Field(default_factory=dict)
     """How long a workload takes from its pods to a ready leader: `LeaderWorkerSet/llm/r1: 21m`."""
-
-
-CLUSTER = Versions._fields
-"""Names in `versions` that are no engines."""
 
 
 def read_given(source: Source) -> Given:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gangform.apis import leaderworkerset
 from gangform.apis.kinds import GROUPS, NO_NAMESPACE
@@ -18,11 +18,13 @@ from gangform.documents.document import Document, Key, Manifest, mapping, text
 from gangform.documents.read import read_manifests
 from gangform.findings import InputError
 from gangform.inputs.files import read_file
-from gangform.inputs.given import CLUSTER, Given, Running, read_given
 from gangform.lint.objects import Object, read
 from gangform.lint.sources import Missing, Text
 from gangform.rules.rule import Context
 from gangform.units import Seconds
+
+if TYPE_CHECKING:
+    from gangform.inputs.given import Given
 
 _OBJECTS = b"apiVersion"
 """What a file of facts does not hold, and the answer of a cluster always does, also an empty one."""
@@ -39,8 +41,12 @@ class Beside(NamedTuple):
     cold_starts: Mapping[str, Seconds] = {}
 
 
-def beside(files: Sequence[str], versions: Running) -> Beside:
+def beside(files: Sequence[str], versions: Mapping[str, Release]) -> Beside:
     """Read what was given. Of facts that stand in several files the last one counts, then the command line.
+
+    Args:
+        files: Objects and facts.
+        versions: Releases that run, by name.
 
     Raises:
         LoadError: With everything that is wrong in a file of facts.
@@ -55,6 +61,8 @@ def beside(files: Sequence[str], versions: Running) -> Beside:
             raise Missing(f"there is no file {file}")
         content = read(Text(file, Path(file).read_bytes(), (), True))
         if not content.objects and _OBJECTS not in content.text.content:
+            from gangform.inputs.given import read_given
+
             facts.append(read_given(read_file(Path(file))))
             continue
         if content.faults:
@@ -69,20 +77,21 @@ def beside(files: Sequence[str], versions: Running) -> Beside:
         domains |= one.domains
         cold_starts |= one.cold_start
         provider = one.lws_scheduler_provider or provider
-    releases |= versions.releases
+    releases |= versions
     context = Context(
         versions=_versions(releases),
         complete=any(one.complete for one in facts),
         domains=domains or None,
         provider=provider,
-        engines={name: each for name, each in releases.items() if name not in CLUSTER} or None,
+        engines={name: each for name, each in releases.items() if name not in Versions._fields}
+        or None,
     )
     exists = tuple(each for one in facts for each in one.exists)
     return Beside(tuple(objects), exists, context, cold_starts)
 
 
 def _versions(releases: Mapping[str, Release]) -> Versions | None:
-    cluster = {name: releases[name] for name in CLUSTER if name in releases}
+    cluster = {name: releases[name] for name in Versions._fields if name in releases}
     return Versions(**cluster) if cluster else None
 
 

@@ -33,15 +33,19 @@ Place = tuple[int, Path]
 """An object, by identity, and a path in it."""
 
 
+Use = tuple[str, Comment, str]
+"""File, comment, and a code that was hidden by it."""
+
+
 class Known:
-    """The comments of all texts. Remembers which of them were of use."""
+    """The comments of all texts. Remembers in `used` which of them were of use."""
 
     def __init__(self, contents: Sequence[Content]) -> None:
         """Find what each comment is about."""
         self._lines: defaultdict[tuple[str, int], list[Comment]] = defaultdict(list)
         self._inside: defaultdict[int, list[tuple[Path, Comment]]] = defaultdict(list)
         self._all: list[tuple[str, Comment]] = []
-        self._used: set[tuple[str, Comment, str]] = set()
+        self.used: set[Use] = set()
         for content in contents:
             file = content.text.file
             for comment in content.comments:
@@ -63,7 +67,7 @@ class Known:
                 if path[: len(start)] == start
             ]
         naming = [comment for comment in about if code in comment.codes]
-        self._used.update((span.file, comment, code) for comment in naming)
+        self.used.update((span.file, comment, code) for comment in naming)
         return bool(naming)
 
     def faults(self, could: Callable[[str], bool]) -> Iterator[Fault]:
@@ -91,7 +95,7 @@ class Known:
             for code in comment.codes:
                 if code not in CODES:
                     yield _fault(UNKNOWN.id, f"there is no code `{code}`", _meant(code), place)
-                elif (file, comment, code) not in self._used and could(code):
+                elif (file, comment, code) not in self.used and could(code):
                     what = f"{code} is not found on line {comment.about}"
                     what += " or inside of what begins there" if comment.inside else ""
                     fix = "remove the comment, or put it where the finding stands"

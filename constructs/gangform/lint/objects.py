@@ -6,14 +6,14 @@ A map with `apiVersion` and `kind` is an object. Others are passed over: values 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gangform.apis.kinds import in_full
 from gangform.apis.views import form_of
 from gangform.documents.document import Document, Manifest, dig, mapping, sequence, text
 from gangform.documents.places import Span
-from gangform.documents.read import SourceDocument, read_manifests
+from gangform.documents.read import SourceDocument, cut, read_manifests
 from gangform.findings import Finding, InputPath, Severity, declare
 from gangform.inputs.files import FILE_NOT_TEXT
 from gangform.lint.comments import Comment, comments
@@ -41,6 +41,8 @@ _OPERATIONS = re.compile(r"(?:\s*#.*\n|\s*\n|---\n)*\s*-\s+(?:op|path|value):")
 """How a JSON patch begins."""
 _BUILD_GROUP = "kustomize."
 """What kustomize reads and no server does."""
+_PIECE = 2**16
+"""Characters that are worth a piece of their own."""
 _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
@@ -50,6 +52,10 @@ class Object(NamedTuple):
     source: SourceDocument
     document: Document
     """What rules see of it."""
+
+    def __reduce__(self) -> tuple[Callable[[SourceDocument], Object], tuple[SourceDocument]]:
+        """How it goes to another process: as it was written."""
+        return _object, (self.source,)
 
     @property
     def manifest(self) -> Manifest:
@@ -79,18 +85,46 @@ class Content(NamedTuple):
     comments: tuple[Comment, ...]
 
 
+class Piece(NamedTuple):
+    """Some documents of a text, to be read by themselves."""
+
+    text: Text
+    whole: str
+    """The text that it is of."""
+    part: str
+    first_line: int
+    """How many lines stand before it."""
+
+
+class Reading(NamedTuple):
+    """What a piece holds."""
+
+    objects: tuple[Object, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    remarks: tuple[Fault, ...] = ()
+    others: int = 0
+
+
 def read(text: Text) -> Content:
     """Read a text. Never raises for any content."""
+    parts = pieces(text)
+    return content(text, parts, map(read_piece, parts))
+
+
+def pieces(text: Text) -> list[Piece]:
+    """The pieces of a text; none of what is no text."""
     try:
-        decoded = text.content.decode().removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        return Content(text, (), (_not_text(text, error),), 0, ())
-    objects: list[Object] = []
-    faults: list[Fault] = []
-    remarks: list[Fault] = []
-    others = 0
-    for source in read_manifests(decoded, text.file):
-        if source.findings and _OPERATIONS.match(decoded):
+        whole = text.content.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        return []
+    return [Piece(text, whole, part, first_line) for part, first_line in cut(whole, _PIECE)]
+
+
+def read_piece(piece: Piece) -> Reading:
+    """Read a piece."""
+    text, objects, faults, remarks, others = piece.text, [], [], [], 0
+    for source in read_manifests(piece.part, text.file, piece.first_line):
+        if source.findings and _OPERATIONS.match(piece.whole):
             others += 1
             remarks.append(_part(source, text.file))
         elif source.findings:
@@ -99,10 +133,27 @@ def read(text: Text) -> Content:
             others += 1
             remarks.append(_part(source, text.file))
         elif _is_object(source.manifest):
-            objects.append(Object(source, _document(source.manifest)))
+            objects.append(_object(source))
             remarks += [Fault(one, _span(one, text.file)) for one in source.remarks]
         else:
             others += 1
+    return Reading(tuple(objects), tuple(faults), tuple(remarks), others)
+
+
+def content(text: Text, parts: Sequence[Piece], readings: Iterable[Reading]) -> Content:
+    """What a text holds, out of what its pieces do."""
+    if not parts:
+        return Content(text, (), (_not_text(text),), 0, ())
+    decoded = parts[0].whole
+    objects: list[Object] = []
+    faults: list[Fault] = []
+    remarks: list[Fault] = []
+    others = 0
+    for each in readings:
+        objects += each.objects
+        faults += each.faults
+        remarks += each.remarks
+        others += each.others
     if faults and _TEMPLATE.search(decoded):
         faults = [_unrendered(text.file)]
     elif faults and not text.named and not (_KEYS.search(decoded) and _meant(faults)):
@@ -133,8 +184,12 @@ def _unrendered(file: str, command: str = "") -> Fault:
     return Fault(finding, Span(file, 1, 1))
 
 
-def _not_text(text: Text, error: UnicodeDecodeError) -> Fault:
-    content, start = text.content, error.start
+def _not_text(text: Text) -> Fault:
+    content, start = text.content, 0
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        start = error.start
     line = content.count(b"\n", 0, start) + 1
     column = start - content.rfind(b"\n", 0, start)
     what = _MARKS.get(content[:2])
@@ -186,6 +241,10 @@ def _part(source: SourceDocument, file: str) -> Fault:
     )
     span = source.places.key(("kind",))
     return Fault(finding, Span(file, span.line, span.column))
+
+
+def _object(source: SourceDocument) -> Object:
+    return Object(source, _document(source.manifest))
 
 
 def _document(manifest: Manifest, namespace: str = "") -> Document:

@@ -1,52 +1,25 @@
 """Manifests → findings, each where its field stands.
 
-Sets are judged one by one. A rule that fails on an object it was not made for takes no other rule with it: what
-failed is kept apart, for whoever prints the findings to say.
+Reading and judging are shared out over processes where there is much of it. The order in which findings are joined is
+that of the texts and sets, so the report does not depend on who found what.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from gangform.apis.views import Documents
-from gangform.documents.document import Document, Key, key_of
-from gangform.documents.places import Span
-from gangform.findings import Finding
-from gangform.lint.given import Beside, context_of, near, unused
+from gangform.lint.given import Beside, unused
+from gangform.lint.judging import Failed, Judging, Located
 from gangform.lint.known import Known
 from gangform.lint.kustomizations import MAY_BE_CHANGED, Kustomization, unbuilt, unfinished
-from gangform.lint.objects import Content, Fault, Object, chart, named_path, read
-from gangform.lint.sets import documents, sets
-from gangform.lint.sources import Found
-from gangform.rules.rule import Context, asked, load
-
-
-class Located(NamedTuple):
-    """A finding at its place."""
-
-    finding: Finding
-    span: Span
-    kind: str = ""
-    """The object's, as written; empty for what is about no object."""
-    namespace: str = ""
-    name: str = ""
-    path: str = ""
-    """In the object, entries of containers, variables and volumes by name."""
-
-    def sort_key(self) -> tuple[str, int, int, str, str, str]:
-        """By file and place, then code."""
-        span, finding = self.span, self.finding
-        return (span.file, span.line, span.column, finding.code.id, finding.what, self.path)
-
-
-class Failed(NamedTuple):
-    """A rule that did not survive an object."""
-
-    code: str
-    document: Document
-    error: Exception
+from gangform.lint.objects import Content, Fault, chart, content, pieces, read_piece
+from gangform.lint.sets import sets
+from gangform.lint.sources import Found, Text
+from gangform.processes import share
+from gangform.rules.rule import load
 
 
 class Report(NamedTuple):
@@ -63,9 +36,18 @@ class Report(NamedTuple):
     """Workloads whose cold start was given and that were not judged."""
 
 
-def lint(found: Found, given: Beside) -> Report:
-    """Judge everything that was found."""
-    contents = [read(each) for each in found.texts]
+def lint(found: Found, given: Beside, processes: int = 1) -> Report:
+    """Judge everything that was found.
+
+    Args:
+        found: What was found.
+        given: What is known beside it.
+        processes: How many may work on it. The report is the same.
+    """
+    if sum(len(text.content) for text in found.texts) < _WORTH_SHARING:
+        processes = 1
+    contents = _read(found.texts, processes)
+    rules = load()
     known = Known(contents)
     failed: dict[str, Failed] = {}
     located = [_whole(fault) for content in contents for fault in content.faults]
@@ -77,15 +59,15 @@ def lint(found: Found, given: Beside) -> Report:
         # What one set lacks may stand in another, and belong to it after all.
         given = given._replace(context=given.context._replace(complete=False))
     changed = unfinished(found.kustomizations)
-    judged: set[Key] = set()
-    for objects in apart:
-        own, made = documents(objects)
-        judged |= {document.key for document, _ in own}
-        located += _finished(_judged(own, made, given, known, failed), changed)
-    rules = load()
+    judging = Judging(apart, given, known)
+    for findings, used, broken in share(judging.judge, judging.parts, processes):
+        located += _finished(findings, changed)
+        known.used |= used
+        for each in broken:
+            failed.setdefault(each.code, each)
+    offered = given.context.offers()
     located += map(
-        _whole,
-        known.faults(lambda code: code not in rules or rules[code].applies(given.context)),
+        _whole, known.faults(lambda code: code not in rules or rules[code].applies(offered))
     )
     unique = {each.sort_key(): each for each in located}
     return Report(
@@ -94,8 +76,23 @@ def lint(found: Found, given: Beside) -> Report:
         objects=sum(len(content.objects) for content in contents),
         files=sum(bool(content.objects) for content in contents),
         others=found.passed_over + sum(content.others for content in contents),
-        unused=tuple(unused(given, judged)),
+        unused=tuple(unused(given, judging.keys)),
     )
+
+
+_WORTH_SHARING = 100_000
+"""Bytes. Those of fewer are judged before another process has begun."""
+
+
+def _read(texts: Sequence[Text], processes: int) -> list[Content]:
+    """What the texts hold. The rules are imported while others have begun."""
+    parts = [pieces(text) for text in texts]
+    flat = [piece for each in parts for piece in each]
+    readings = iter(share(read_piece, flat, processes, first=load))
+    return [
+        content(text, each, islice(readings, len(each)))
+        for text, each in zip(texts, parts, strict=True)
+    ]
 
 
 def _of_kustomizations(found: Found, contents: Sequence[Content]) -> Iterator[Fault]:
@@ -125,45 +122,3 @@ def _finished(located: Iterable[Located], changed: frozenset[Path]) -> Iterator[
 
 def _whole(fault: Fault) -> Located:
     return Located(fault.finding, fault.span)
-
-
-def _judged(
-    judged: Sequence[tuple[Document, Object]],
-    made: Iterable[Key],
-    given: Beside,
-    known: Known,
-    failed: dict[str, Failed],
-) -> Iterator[Located]:
-    """The findings of one set, those that a comment hides left out."""
-    own = [document for document, _ in judged]
-    others = near(given, own)
-    context = context_of(given, own, made)
-    written = {id(document): each for document, each in judged}
-    written |= {id(each.document): each for each in given.objects}
-    alone = {
-        (id(document), finding.sort_key()) for document, finding in _found(others, context, failed)
-    }
-    for document, finding in _found([*own, *others], context, failed):
-        if (id(document), finding.sort_key()) in alone:
-            continue
-        each, path = written[id(document)], finding.at.path
-        span = each.span(path)
-        if known.hides(finding.code.id, span, each, path):
-            continue
-        key = key_of(each.manifest)
-        shown = named_path(each.manifest, path)
-        yield Located(finding, span, key.kind, key.namespace, key.name, shown)
-
-
-def _found(
-    documents: Sequence[Document], context: Context, failed: dict[str, Failed]
-) -> Iterator[tuple[Document, Finding]]:
-    """What the rules say, each with the document that it is about."""
-    if not documents:
-        return
-    index = Documents(documents)
-    for rule, subject in asked(index, context):
-        try:
-            yield from rule.found(subject, index, context)
-        except Exception as error:
-            failed.setdefault(rule.code.id, Failed(rule.code.id, subject, error))

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import update_wrapper
+from itertools import chain
 from math import ceil, floor
 from typing import Final, NamedTuple
 
@@ -89,6 +90,12 @@ def templates(group: GroupView) -> tuple[PodView, ...]:
     return (group.leader, group.workers)
 
 
+@joined
+def _templates(documents: Documents) -> dict[int, list[PodView]]:
+    groups = _groups(documents).items()
+    return {each: [pod for group in of for pod in templates(group)] for each, of in groups}
+
+
 def own_workers(group: GroupView) -> PodView | None:
     """The workers where they have a template of their own."""
     return group.workers if len(templates(group)) > 1 else None
@@ -120,8 +127,7 @@ def _asked(documents: Documents) -> dict[tuple[int, Path], dict[str, Fraction]]:
 
 def asked(documents: Documents, pod: PodView) -> Mapping[str, Fraction]:
     """What one pod counts for, by resource; reckoned once a template."""
-    known = _asked(documents)
-    key = (id(pod.document), pod.path)
+    known, key = _asked(documents), (id(pod.document), pod.path)
     if key not in known:
         known[key] = requests(pod.spec)
     return known[key]
@@ -205,10 +211,8 @@ def _run(run: Run, known: Sequence[Reader], index: str, *, leads: bool) -> Run:
     if index and asks_for(container, index):
         container = ranked(container, index, leads=leads)
     readings = (reader.read(container) for reader in known)
-    return run._replace(
-        begun=start(container),
-        reading=next((reading for reading in readings if reading is not None), None),
-    )
+    reading = next((reading for reading in readings if reading is not None), None)
+    return run._replace(begun=start(container), reading=reading)
 
 
 def read_runs(documents: Documents, pod: PodView) -> tuple[Run, ...]:
@@ -218,8 +222,10 @@ def read_runs(documents: Documents, pod: PodView) -> tuple[Run, ...]:
 
 def engine_of(documents: Documents, pod: PodView) -> Run | None:
     """The container of a template that runs an engine we read."""
-    runs_ = read_runs(documents, pod)
-    return next((each for each in runs_ if each.reading is not None and not each.init), None)
+    for run in read_runs(documents, pod):
+        if run.reading is not None and not run.init:
+            return run
+    return None
 
 
 def workers_apart(documents: Documents, group: GroupView) -> PodView | None:
@@ -272,8 +278,7 @@ def scaler_of(document: Document) -> Scaler:
     words = ("minReplicaCount", "maxReplicaCount") if keda else ("minReplicas", "maxReplicas")
     target = mapping(spec, "scaleTargetRef")
     version = text(target, "apiVersion") or (APPS if keda else "")
-    least = whole(spec, words[0])
-    most = whole(spec, words[1])
+    least, most = whole(spec, words[0]), whole(spec, words[1])
     # Defaults: 1 and no maximum under a HorizontalPodAutoscaler, 0 and 100 under KEDA.
     least = (0 if keda else 1) if least is None else least
     return Scaler(
@@ -358,10 +363,7 @@ def owned(document: Document) -> bool:
 
 def places(pods: Sequence[PodView]) -> list[Document]:
     """The documents that pods come from, once each."""
-    seen: dict[int, Document] = {}
-    for pod in pods:
-        seen.setdefault(id(pod.document), pod.document)
-    return list(seen.values())
+    return list({id(pod.document): pod.document for pod in pods}.values())
 
 
 def groups_behind(documents: Documents, pods: Sequence[PodView]) -> list[GroupView]:
@@ -380,8 +382,8 @@ def over_groups(check: Callable[[GroupView, Documents, Context], Iterator[Fault]
     """A check of a document out of one of a set of groups: run for each set of the document."""
 
     def each(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
-        for group in groups_of(documents, subject):
-            yield from check(group, documents, context)
+        every = groups_of(documents, subject)
+        return chain.from_iterable([check(group, documents, context) for group in every])
 
     update_wrapper(each, check)
     return each
@@ -391,9 +393,8 @@ def over_templates(check: Callable[[PodView, Documents, Context], Iterator[Fault
     """A check of a document out of one of a pod template: run for each template, shared ones once."""
 
     def each(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
-        for group in groups_of(documents, subject):
-            for pod in templates(group):
-                yield from check(pod, documents, context)
+        every = _templates(documents).get(id(subject), ())
+        return chain.from_iterable([check(pod, documents, context) for pod in every])
 
     update_wrapper(each, check)
     return each

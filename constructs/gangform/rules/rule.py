@@ -5,9 +5,10 @@ all pairs. What documents cannot say stands in the context, and a rule that need
 same registry serves synth, the constructs and lint, so that a rule judges what a controller will do and knows no plan.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeVar
 
@@ -45,10 +46,13 @@ class Context(NamedTuple):
     engines: Mapping[str, Release] | None = None
     """Releases of engines by name, for images whose tag says none."""
 
-    def offers(self, need: str) -> bool:
-        """Whether a part of the context is there."""
-        value: object = getattr(self, need)
-        return bool(value) if isinstance(value, (bool, frozenset)) else value is not None
+    def offers(self) -> frozenset[str]:
+        """The parts of the context that are there."""
+        return frozenset(
+            need
+            for need, value in zip(self._fields, self, strict=True)
+            if (value if isinstance(value, (bool, frozenset)) else value is not None)
+        )
 
 
 class Fault(NamedTuple):
@@ -82,11 +86,9 @@ class Rule(NamedTuple):
     blanks: bool = False
     """Whether it judges texts that are still to be filled in; about those every other rule is silent."""
 
-    def applies(self, context: Context) -> bool:
-        """Whether the context says what the rule needs."""
-        if self.scope == "cluster" and not context.complete:
-            return False
-        return not self.needs or all(context.offers(need) for need in self.needs)
+    def applies(self, offered: frozenset[str]) -> bool:
+        """Whether a context, of which these parts are there, says what the rule needs."""
+        return self.needs <= offered and (self.scope != "cluster" or "complete" in offered)
 
     def subjects(self, documents: Documents) -> Sequence[Document]:
         """The documents that it is called for."""
@@ -105,20 +107,13 @@ class Rule(NamedTuple):
         value = dig((fault.on or subject).manifest, *fault.path)
         return not isinstance(value, str) or placeholder(fault.path, value) is None
 
-    def found(
-        self, subject: Document, documents: Documents, context: Context
-    ) -> Iterator[tuple[Document, Finding]]:
-        """What is wrong with one document, each with the document that it stands in."""
-        for fault in self.check(subject, documents, context):
-            if self.keeps(subject, fault):
-                yield fault.on or subject, self.finding(subject, fault)
-
     def __call__(
         self, subject: Document, documents: Documents, context: Context
     ) -> Iterator[Finding]:
         """What is wrong with one document."""
-        for _, finding in self.found(subject, documents, context):
-            yield finding
+        for fault in self.check(subject, documents, context):
+            if self.keeps(subject, fault):
+                yield self.finding(subject, fault)
 
 
 RULES: dict[str, Rule] = {}
@@ -230,31 +225,61 @@ def _import() -> None:
 
 
 @cache
-def _about(kinds: frozenset[str], count: int) -> tuple[str, ...]:
-    """The codes of the rules, so many as are registered, that start from one of these kinds."""
+def _about(kinds: frozenset[str], offered: frozenset[str], count: int) -> tuple[str, ...]:
+    """The codes of the rules, so many as are registered, that start from one of these kinds and apply."""
     assert count == len(RULES)
     return tuple(
         code
         for code, each in RULES.items()
-        if each.kinds == EVERY_KIND or not kinds.isdisjoint(each.kinds)
+        if (each.kinds == EVERY_KIND or not kinds.isdisjoint(each.kinds)) and each.applies(offered)
     )
 
 
-def asked(documents: Documents, context: Context) -> Iterator[tuple[Rule, Document]]:
-    """Each rule that applies with each document that it is called for, rule after rule."""
+def asked(
+    documents: Documents, context: Context, only: Collection[int] | None = None
+) -> Iterator[tuple[Rule, Sequence[Document]]]:
+    """Each rule that applies with the documents that it is called for.
+
+    Args:
+        documents: The index.
+        context: What documents cannot say.
+        only: Of the documents those with these identities; all by default.
+    """
+    known: dict[tuple[str, ...], Sequence[Document]] = {}
     rules = load()
-    for code in _about(documents.kinds, len(rules)):
+    for code in _about(documents.kinds, context.offers(), len(rules)):
         each = rules[code]
-        if each.applies(context):
-            for document in each.subjects(documents):
-                yield each, document
+        subjects = known.get(each.kinds)
+        if subjects is None:
+            subjects = each.subjects(documents)
+            if only is not None:
+                subjects = [document for document in subjects if id(document) in only]
+            known[each.kinds] = subjects
+        yield each, subjects
 
 
-def judge(documents: Documents, context: Context) -> list[Finding]:
-    """Run every rule that applies; sorted, without duplicates."""
-    found: list[Finding] = []
-    for each, document in asked(documents, context):
-        for fault in each.check(document, documents, context):
-            if each.keeps(document, fault):
-                found.append(each.finding(document, fault))
-    return list(ordered(found))
+_WORTH_SHARING: Final = 200
+"""Documents. Fewer are judged before another process has begun."""
+
+
+def judge(documents: Documents, context: Context, *, forks: bool = False) -> list[Finding]:
+    """Run every rule that applies; sorted, without duplicates.
+
+    Args:
+        documents: What is judged.
+        context: What they cannot say.
+        forks: Whether other processes may take a part of the rules. The findings are the same.
+    """
+
+    def found(work: tuple[Rule, Sequence[Document]]) -> list[Finding]:
+        each, subjects = work
+        return [one for subject in subjects for one in each(subject, documents, context)]
+
+    work = list(asked(documents, context))
+    if forks and len(documents.all) >= _WORTH_SHARING:
+        from gangform.processes import processors, share
+
+        shared = share(found, work, processors())
+    else:
+        shared = [found(each) for each in work]
+    return list(ordered(chain.from_iterable(shared)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 from typing import Final
 
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import PodView
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Manifest, sequence, text
+from gangform.engines.shell import name_of
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import Run, over_templates, runs
 from gangform.rules.placeholders import unrendered
@@ -69,7 +69,7 @@ def _in_shell(container: Manifest) -> bool:
     """Whether a shell reads the words; an image's own entry point is taken for none."""
     command = [word for word in sequence(container, "command") if isinstance(word, str)]
     words = [*command, *(w for w in sequence(container, "args") if isinstance(w, str))]
-    return any(PurePosixPath(word).name in _SHELLS for word in words[:3])
+    return any(name_of(word) in _SHELLS for word in words[:3])
 
 
 @rule(SHELL, kinds=WORKLOADS)
