@@ -15,7 +15,6 @@ from gangform.apis.pods import needs
 from gangform.apis.views import Documents, form_of
 from gangform.documents.document import Document, Key, Manifest, dig, key_of, mapping
 from gangform.documents.emit import EmitError, emit
-from gangform.documents.patch import PatchError, apply_json, merge, touched
 from gangform.findings import (
     DocumentPath,
     Finding,
@@ -38,7 +37,6 @@ from gangform.manifests import (
     monitoring,
     traffic,
 )
-from gangform.manifests.ownership import owned_changes
 from gangform.origin import extension_of, said_by_plan
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.identity import OWNER
@@ -130,8 +128,7 @@ def bundle(plan: ServingPlan) -> Bundle:
     if broken:
         raise InputError(broken)
     documents, patched = with_patches(plan, list(built(plan)))
-    done = [finish(document, plan.gitops) for document in documents]
-    done.sort(key=lambda document: document.wave)
+    done = sorted((finish(each, plan.gitops) for each in documents), key=lambda each: each.wave)
     return Bundle(name=plan.name, plan=plan, documents=tuple(done), patched=patched)
 
 
@@ -139,8 +136,7 @@ def foundation(plan: ClusterPlan) -> Bundle:
     """The cluster's own objects for the sum of its servings; empty where others own all of them."""
     documents = []
     for name, demands in plan.backends:
-        made = backend(name).foundation(demands, plan.cluster, defaults=plan.defaults)
-        for manifest in made:
+        for manifest in backend(name).foundation(demands, plan.cluster, defaults=plan.defaults):
             documents.append(
                 _document(
                     _owned(manifest, {}),
@@ -148,8 +144,8 @@ def foundation(plan: ClusterPlan) -> Bundle:
                     origin=("clusters", plan.cluster.name),
                 )
             )
-    done = [finish(document, plan.cluster.gitops) for document in documents]
-    done.sort(key=lambda document: document.wave)
+    marked = [finish(document, plan.cluster.gitops) for document in documents]
+    done = sorted(marked, key=lambda document: document.wave)
     return Bundle(name=FOUNDATION, plan=plan, documents=tuple(done))
 
 
@@ -213,8 +209,13 @@ def with_patches(
         InputError: With every patch that hits nothing, does not fit or changes what the plan owns.
     """
     result = list(documents)
-    found: list[Finding] = []
     changed: dict[Key, dict[Path, int]] = {}
+    if not plan.serving.patches:
+        return result, changed
+    from gangform.documents.patch import PatchError, touched
+    from gangform.manifests.ownership import owned_changes
+
+    found: list[Finding] = []
     for index, patch in enumerate(plan.serving.patches):
         at = InputPath((*plan.at, "patches", index))
         hits = [position for position, document in enumerate(result) if _meant(patch, document)]
@@ -249,9 +250,12 @@ def _meant(patch: Patch, document: Document) -> bool:
 
 
 def _apply(patch: Patch, manifest: Manifest) -> Manifest:
-    if patch.merge is not None:
-        return merge(manifest, patch.merge)
-    return apply_json(manifest, patch.operations or ())
+    from gangform.documents.patch import apply_json, merge
+
+    wanted = patch.merge
+    return (
+        apply_json(manifest, patch.operations or ()) if wanted is None else merge(manifest, wanted)
+    )
 
 
 def _missed(patch: Patch, documents: Sequence[Document], at: InputPath) -> Finding:

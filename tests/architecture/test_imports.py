@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.architecture.source import PACKAGE, ROOT, Fault, Source, called, faults, keep, sources
@@ -37,6 +39,46 @@ HEAVY = (
     "yaml",
 )
 """What neither `import gangform` nor `gangform --help` may load."""
+
+
+LATE = (
+    "cdk8s",
+    "difflib",
+    "email",
+    "jinja2",
+    "platform",
+    "random",
+    "rich",
+    "shutil",
+    "subprocess",
+    "sysconfig",
+    "tempfile",
+    "tokenize",
+    "gangform.adopt",
+    "gangform.cli.price",
+    "gangform.cli.show",
+    "gangform.cli.table",
+    "gangform.diff",
+    "gangform.documents.changes",
+    "gangform.documents.patch",
+    "gangform.inputs.checkpoint",
+    "gangform.inputs.families",
+    "gangform.inputs.fields",
+    "gangform.inputs.nearest",
+    "gangform.inputs.reference",
+    "gangform.inputs.starter",
+    "gangform.inputs.translate",
+    "gangform.lint",
+    "gangform.manifests.ownership",
+    "gangform.plan.choice",
+    "gangform.plan.loss",
+    "gangform.plan.rehearsal",
+    "gangform.plan.simulation",
+    "gangform.plan.timeline",
+    "gangform.report",
+    "gangform.trace",
+)
+"""What writing a bundle does not load, with everything below: other commands do, and what is wrong or asked for."""
 
 
 def cdk8s_imports(module: Source) -> Iterator[Fault]:
@@ -113,6 +155,37 @@ except SystemExit as stop:
 assert not status, status
 """
     assert loaded_by(code) == []
+
+
+def loaded_late(words: str) -> list[str]:
+    """What of `LATE` a process of its own has loaded after a command."""
+    code = f"""
+import sys
+from gangform.cli import later
+from gangform.cli.main import run
+sys.argv = ["gangform", *{words.split()!r}]
+assert run() == 0
+real = [name for name, module in sys.modules.items() if not isinstance(module, later.Later)]
+late = [name for name in real if any(f"{{name}}.".startswith(f"{{one}}.") for one in {LATE!r})]
+print(*late, file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stderr.split()
+
+
+def test_writing_a_bundle_loads_what_it_needs(tmp_path: Path) -> None:
+    """Each module costs half a thousandth of a second, and one bundle is to take less than a third of one."""
+    spec = importlib.util.spec_from_file_location("fleet", ROOT / "benchmarks" / "fleet.py")
+    assert spec is not None and spec.loader is not None
+    fleet = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fleet)
+    path = tmp_path / "gangform.yaml"
+    path.write_text(fleet.fleet(1))
+    assert loaded_late(f"synth -f {path}") == []
+    assert loaded_late(f"synth -f {path} --stdout") == []
+    assert loaded_late(f"synth -f {path} --check") == []
+    assert loaded_late("--help") == []
+    assert "gangform.plan.rehearsal" in loaded_late(f"plan -f {path}")
 
 
 def test_the_public_names_are_the_ones_listed() -> None:

@@ -96,3 +96,78 @@ def test_a_script_is_read_alike_in_a_process_of_its_own(tmp_path: Path) -> None:
         [sys.executable, *words, "engine-needs-more-gpus"], capture_output=True, text=True
     )
     assert "uses 8 GPUs" in done.stdout
+
+
+# ── what modules make of texts ────────────────────────────────────────────────────────────────────
+
+TEXTS = """
+import re, typing, dataclasses
+from gangform.cli import later
+later.begin()
+"""
+
+
+def test_a_regular_expression_is_one_wherever_it_is_used() -> None:
+    code = r"""
+import copy
+digits = re.compile(r"(\d+)x?", re.ASCII | re.IGNORECASE)
+print(isinstance(digits, re.Pattern), digits.pattern, digits.groups, bool(digits.flags & re.ASCII))
+print(re.sub(digits, "n", "12X3"), digits.sub("n", "12X3"), digits.fullmatch("7x")[1], digits.search("٣"))
+print(re.match(digits, "5")[0], digits.findall("1x2X3"), copy.copy("x"), copy.copy(digits).match("4")[0])
+try:
+    re.compile("(").match("")
+except re.error as error:
+    print(type(error).__name__)
+"""
+    assert ran(TEXTS + code) == [
+        *("True", r"(\d+)x?", "1", "True"),
+        *("nn", "nn", "7", "None"),
+        *("5", "['1',", "'2',", "'3']", "x", "4"),
+        "error",
+    ]
+
+
+def test_methods_of_a_dataclass_are_the_same() -> None:
+    code = """
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Pair:
+    a: int
+    b: "list[int]" = dataclasses.field(default_factory=list)
+one = Pair(1)
+print(one, one == Pair(1, []), one == Pair(2), one < Pair(b=[], a=2), one.b is not Pair(1).b)
+print(dataclasses.replace(one, a=5).a, dataclasses.is_dataclass(one), [f.name for f in dataclasses.fields(one)])
+for wrong in (lambda: setattr(one, "a", 2), lambda: hash(one), Pair):
+    try:
+        wrong()
+    except (dataclasses.FrozenInstanceError, TypeError) as error:
+        print(type(error).__name__)
+"""
+    said = " ".join(ran(TEXTS + code))
+    assert said == (
+        "Pair(a=1, b=[]) True False True True 5 True ['a', 'b'] FrozenInstanceError TypeError TypeError"
+    )
+
+
+def test_annotations_are_types_when_they_are_asked_for() -> None:
+    code = """
+class Row(typing.NamedTuple):
+    name: "str"
+    sizes: "list[int] | None" = None
+print(Row("a"), typing.get_type_hints(Row) == {"name": str, "sizes": list[int] | None})
+try:
+    typing.get_type_hints(typing.NamedTuple("Wrong", [("x", "1 +")]))
+except SyntaxError:
+    print("wrong")
+"""
+    assert " ".join(ran(TEXTS + code)) == "Row(name='a', sizes=None) True wrong"
+
+
+def test_a_module_that_is_asked_for_is_whole_for_those_who_had_it() -> None:
+    code = """
+import uuid, zoneinfo, tokenize, ntpath
+from uuid import UUID
+print("platform" in sys.modules, UUID(int=1) == uuid.UUID(int=1), isinstance(UUID(int=1), uuid.UUID))
+print(uuid is not sys.modules["uuid"], ntpath.join("a", "b"), tokenize.NAME == __import__("token").NAME)
+print(zoneinfo.ZoneInfo("UTC").key)
+"""
+    assert ran(TEXTS + code) == ["False", "True", "True", "True", "a\\b", "True", "UTC"]

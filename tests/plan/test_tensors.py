@@ -20,6 +20,7 @@ from gangform.inputs.model import (
     Tensors,
 )
 from gangform.plan import tensors
+from gangform.plan.figures import recording
 from gangform.units import Bytes
 
 HIDDEN, ROWS = 1000, 10_000
@@ -202,3 +203,15 @@ def test_no_byte_is_lost(
 def test_what_nobody_described_is_shared_evenly(make_layered: Callable[..., ModelProfile]) -> None:
     unknown = make_layered(parameters=None)
     assert weights(unknown, tensor=8, pipeline=2) == -(-int(unknown.checkpoint) // 16)
+
+
+def test_a_model_in_a_shape_is_reckoned_once_and_again_for_who_watches() -> None:
+    profile, other = model(), model(checkpoint=Bytes(2 * int(model().checkpoint)))
+    weights(profile, pipeline=2)
+    with recording() as ledger:
+        once = weights(profile, pipeline=2)
+    assert [entry.formula.name for entry in ledger][:1] == ["tensor_classes"]
+    before = tensors._remembered.cache_info()
+    assert weights(profile, pipeline=2) == once
+    assert tensors._remembered.cache_info().hits == before.hits + 1
+    assert weights(other, pipeline=2) > once, "another model of the same name"

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import cast
 
+from gangform.cli import later
 from gangform.cli.commands import COMMANDS, parser
-from gangform.cli.later import import_later
 from gangform.cli.terminal import UsageError, finish, hang_up, paint, prepare, say, tell
 from gangform.findings import EnvironmentFault, InputError
 
@@ -32,8 +32,7 @@ def run() -> int:
     """
     gc.disable()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    import_later("importlib.metadata", "entry_points")
-    import_later("secrets")
+    later.begin()
     status = main()
     gc.freeze()  # so that the interpreter, too, looks for none when it ends
     return status

@@ -8,7 +8,6 @@ import re
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from gangform.apis.keys import ZONE
@@ -17,6 +16,12 @@ from gangform.units import BytesPerSecond, Seconds
 
 _LABEL = re.compile(r"^[a-z]([-a-z0-9]*[a-z0-9])?$")
 _SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+
+
+def in_camel_case(name: str) -> str:
+    """The key in YAML: `max_surge` is `maxSurge`."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 class Model(BaseModel):
@@ -28,7 +33,7 @@ class Model(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
-        alias_generator=to_camel,
+        alias_generator=in_camel_case,
         validate_by_name=True,
         validate_by_alias=False,
         serialize_by_alias=True,

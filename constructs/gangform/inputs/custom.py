@@ -9,11 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic.alias_generators import to_camel
-
 from gangform.apis.kinds import GROUPS
 from gangform.findings import CODES, Code, Path, Severity, declare
 from gangform.inputs.amounts import memory
+from gangform.inputs.base import in_camel_case
 from gangform.inputs.defaults import EDITION_UNKNOWN
 from gangform.inputs.fields import UNITS, Spot, words
 from gangform.inputs.nearest import nearest, plain
@@ -120,7 +119,7 @@ def words_of(
     kind: str, text: str, path: Path, context: Mapping[str, Any], value: Any
 ) -> tuple[str, str, Path]:
     """What is wrong, the fix if it needs no more than the context, and the path of the field that is meant."""
-    name = to_camel(str(context.get("name", "")))
+    name = in_camel_case(str(context.get("name", "")))
     if kind == "version-unquoted":
         read = getattr(value, "read_as", value)
         written = context["written"]
@@ -134,7 +133,7 @@ def words_of(
         what = f"source {context['source']} has no use for `{name}`"
         return what, f"remove `{name}`, or name the source that uses it", (*path, name)
     if kind == "attention-incomplete":
-        missing = [to_camel(word) for word in str(context["missing"]).split(" and ")]
+        missing = [in_camel_case(word) for word in str(context["missing"]).split(" and ")]
         listed = " and ".join(f"`{word}`" for word in missing)
         what = f"attention of kind {context['kind']} needs {listed}"
         return what, f"write {listed} from the model's config.json", path

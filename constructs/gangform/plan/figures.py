@@ -64,6 +64,11 @@ def formula(text: str, *, source: str) -> Callable[[Callable[P, R]], Callable[P,
     return mark
 
 
+def watched() -> bool:
+    """Whether somebody sees what is derived now."""
+    return _watch is not None
+
+
 @contextmanager
 def watching(watch: Watch) -> Iterator[None]:
     """Show every derivation made inside the block to `watch`, and go on with the result that it returns."""

@@ -6,12 +6,13 @@ every rank keeps whole. Embedding and head lie on the first and last stage.
 """
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from gangform.engines.engine import Shape
 from gangform.inputs.model import Architecture, ModelProfile
 from gangform.plan.cache import share_of_stage
-from gangform.plan.figures import formula
+from gangform.plan.figures import formula, watched
 from gangform.units import Bytes
 
 
@@ -127,14 +128,41 @@ def _up(size: Fraction) -> Bytes:
     return Bytes(-(-size.numerator // size.denominator))
 
 
+class _Same:
+    """A model as a key: equal to itself alone, since comparing all that it holds takes longer than reckoning."""
+
+    def __init__(self, model: ModelProfile) -> None:
+        self.model = model
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.model is self.model
+
+    def __hash__(self) -> int:
+        return id(self.model)
+
+
+_Parts = tuple[Fraction, Fraction, Fraction, Fraction]
+
+
 def _parts(
-    model: ModelProfile,
-    shape: Shape,
-    stage: int,
-    span: tuple[int, int] | None,
-    redundant: int,
-) -> tuple[Fraction, Fraction, Fraction, Fraction] | None:
-    """Experts, what is cut, what is whole and tables, exactly."""
+    model: ModelProfile, shape: Shape, stage: int, span: tuple[int, int] | None, redundant: int
+) -> _Parts | None:
+    """Experts, what is cut, what is whole and tables, exactly. Many servings run a few models in a few shapes."""
+    if watched():  # who traces a figure sees the formulas behind it
+        return _reckoned(model, shape, stage, span, redundant)
+    return _remembered(_Same(model), shape, stage, span, redundant)
+
+
+@lru_cache(maxsize=1024)
+def _remembered(
+    same: _Same, shape: Shape, stage: int, span: tuple[int, int] | None, redundant: int
+) -> _Parts | None:
+    return _reckoned(same.model, shape, stage, span, redundant)
+
+
+def _reckoned(
+    model: ModelProfile, shape: Shape, stage: int, span: tuple[int, int] | None, redundant: int
+) -> _Parts | None:
     architecture = model.architecture
     if architecture is None or model.parameters is None:
         return None

@@ -130,14 +130,14 @@ def _elsewhere(pod: PodView, port: object) -> bool:
 @over_templates
 def probe_port_unnamed(pod: PodView, documents: Documents, context: Context) -> Iterator[Fault]:
     """A port that a probe names is one of its container's."""
-    from difflib import get_close_matches
-
     for run in runs(pod):
         ports = {text(port, "name"): port for port in sequence(run.container, "ports")}
         for name in _PROBES:
             for handler in ("httpGet", "tcpSocket"):
                 port = text(run.container, name, handler, "port")
                 if port and not port.isdecimal() and port not in ports:
+                    from difflib import get_close_matches
+
                     names = sorted(filter(None, ports))
                     near = get_close_matches(port, names, n=1) or (names if len(names) == 1 else [])
                     yield Fault(

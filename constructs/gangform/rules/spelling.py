@@ -42,9 +42,9 @@ def _strange(subject: Document, documents: Documents) -> Iterator[tuple[Path, tu
 @rule(MISSPELT, kinds=dict.fromkeys((*WORKLOADS, *(kind for _, kind in SPECS))))
 def field_misspelt(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
     """No field has nearly the name of one that the API has."""
-    from difflib import get_close_matches
-
     for path, known in _strange(subject, documents):
+        from difflib import get_close_matches  # hardly ever is one strange
+
         name, above = str(path[-1]), path[:-1]
         near = get_close_matches(name, known, n=1, cutoff=_NEAR)
         if near:
