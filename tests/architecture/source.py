@@ -53,6 +53,16 @@ def sources() -> tuple[Source, ...]:
     return found
 
 
+@cache
+def modules_of_tests() -> tuple[Source, ...]:
+    """Every module below `tests/`, by its place there and its text; nobody asks for its tree."""
+    below = ROOT / "tests"
+    return tuple(
+        Source(path.relative_to(below).as_posix(), path.read_text("utf-8"), ast.Module([], []))
+        for path in sorted(below.rglob("*.py"))
+    )
+
+
 def within(*folders: str) -> list[Source]:
     return [each for each in sources() if each.place.split("/")[0] in folders]
 

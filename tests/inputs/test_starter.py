@@ -29,7 +29,7 @@ def every() -> Iterator[Any]:
             yield pytest.param(model, *pair, marks=() if turn else pytest.mark.thorough)
 
 
-@pytest.mark.parametrize(("model", "hardware", "admission"), every())
+@pytest.mark.parametrize(("model", "hardware", "admission"), list(every()))
 def test_a_starter_file_loads_is_short_and_explains_itself(
     model: str, hardware: str, admission: str
 ) -> None:
