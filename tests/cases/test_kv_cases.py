@@ -30,6 +30,7 @@ from gangform.plan.memory import MemoryPlan
 from gangform.units import Bytes, Millicores
 
 TABLE = Path(__file__).with_name("kv_cases.csv")
+README = Path(__file__).parents[2] / "README.md"
 TOLERANCE = Fraction(4, 10_000)
 """Of tokens."""
 BAND = Decimal(2)
@@ -218,8 +219,7 @@ compared = cache(KV.compared)
 
 def outcomes() -> list[Any]:
     """What is predicted of each row; worked out by the first test that asks, not when tests are collected."""
-    found: list[Any] = compared(TABLE)[0]
-    return found
+    return list(compared(TABLE)[0])
 
 
 def by_id() -> dict[str, Any]:
@@ -337,6 +337,10 @@ def test_the_script_prints_rows_medians_and_both_counts(
     assert "starts that failed and are called a fit: 1 of 5 ['k028']" in text
     assert "starts that succeeded and are refused: 0 of" in text
     assert "median error" in text
+    (quoted,) = re.findall(
+        r"^```\n(tokens of uniform.*?)^```$", README.read_text("utf-8"), re.M | re.S
+    )
+    assert text.split("\n\n")[-1] == quoted
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_a_field_is_explained(run: Run) -> None:
     assert "whole number, at least 1" in out
 
 
-def test_a_value_is_explained(run: Run) -> None:
+def test_a_value_is_explained(run: Run, known: None) -> None:
     path = "spec.rolloutStrategy.rollingUpdateConfiguration.maxSurge"
     status, out, _ = run("explain", "LeaderWorkerSet/r1", path, "-o", "json")
     assert status == 0
@@ -100,10 +100,10 @@ def test_a_value_names_the_input_that_it_follows(run: Run, path: str, name: str 
     assert one.get("input") == name
 
 
-def test_a_whole_object_is_explained(run: Run) -> None:
-    status, out, _ = run("explain", "Service/r1-leader")
+def test_a_whole_object_is_explained(run: Run, known: None) -> None:
+    status, out, _ = run("explain", "LeaderWorkerSet/r1")
     assert status == 0
-    assert "Service/llm/r1-leader" in out
+    assert "LeaderWorkerSet/llm/r1" in out
 
 
 @pytest.mark.parametrize(
