@@ -99,6 +99,20 @@ DIMENSIONS: tuple[tuple[str, ...], ...] = (
 )
 """The values of each field of a combination, in the order of its fields."""
 
+PLAIN = Combination(
+    "kueue",
+    "two pods",
+    "derived",
+    "LeaderCreated",
+    "fixed",
+    "serial",
+    "claim",
+    "derived",
+    "none",
+    "none",
+)
+"""Nothing special; tests change a value or two."""
+
 FIXED, LOWEST, HIGHEST, RELEASED = 3, 2, 5, 1
 """Groups of a fixed serving; bounds of an autoscaled one; the group without a budget."""
 

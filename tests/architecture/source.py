@@ -7,6 +7,7 @@ that the check sees what it is there to see.
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -41,10 +42,24 @@ def source(text: str, place: str = "plan/example.py") -> Source:
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """Every module of the package, parsed once in a run."""
-    return tuple(
+    """Every module of the package, parsed once in a run. The trees stay, so the collector leaves them alone."""
+    gc.disable()
+    found = tuple(
         source(path.read_text("utf-8"), path.relative_to(PACKAGE).as_posix())
         for path in sorted(PACKAGE.rglob("*.py"))
+    )
+    gc.freeze()
+    gc.enable()
+    return found
+
+
+@cache
+def modules_of_tests() -> tuple[Source, ...]:
+    """Every module below `tests/`, by its place there and its text; nobody asks for its tree."""
+    below = ROOT / "tests"
+    return tuple(
+        Source(path.relative_to(below).as_posix(), path.read_text("utf-8"), ast.Module([], []))
+        for path in sorted(below.rglob("*.py"))
     )
 
 

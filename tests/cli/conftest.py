@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from gangform.cli import traced
 from gangform.cli.main import main
+from gangform.cli.selection import Selection, select
+from gangform.trace.subject import Subject
 
 FLEET = """\
 version: 1
@@ -70,3 +74,30 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
         return Ran(status, captured.out, captured.err)
 
     return run
+
+
+class TakenApart(NamedTuple):
+    """The fleet in a folder of its own, and its files with what every line follows: that takes seconds to find."""
+
+    folder: Path
+    chosen: Selection
+    subjects: list[tuple[Subject, str]]
+
+
+@pytest.fixture(scope="session")
+def taken_apart(tmp_path_factory: pytest.TempPathFactory) -> TakenApart:
+    """The fleet, written, and taken apart once in a run."""
+    folder = tmp_path_factory.mktemp("fleet")
+    (folder / "gangform.yaml").write_text(FLEET)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("CDK8S_OUTDIR", raising=False)
+        assert main(["synth"]) == 0
+        chosen = select(Namespace(file=None, cluster=None, servings=[]))
+        return TakenApart(folder, chosen, list(traced.subjects(chosen)))
+
+
+@pytest.fixture
+def known(taken_apart: TakenApart, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of a test find the fleet taken apart."""
+    monkeypatch.setattr(traced, "subjects", lambda _: iter(taken_apart.subjects))

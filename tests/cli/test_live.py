@@ -310,16 +310,27 @@ def test_odd_input_is_answered(
     assert said in ran.err
 
 
-def test_objects_of_no_shape_are_answered(run: Run, folder: Path, living: list[Object]) -> None:
-    for one in living:
-        values: list[Any] = [None, [], "x", 3, {"spec": []}, {"template": {"spec": 1}}]
-        for value in values:
-            broken = {**one, "spec": value}
-            assert run("diff", "--live", save(folder, [broken])).status == 0
-    for one in living:
-        odd = {**one, "metadata": {**one["metadata"], "labels": [], "annotations": 3}}
-        assert run("diff", "--live", save(folder, [odd])).status == 0
-        break
+SHAPELESS: tuple[Any, ...] = (None, [], "x", 3, {"spec": []}, {"template": {"spec": 1}})
+
+
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.thorough) for first in range(1, 6))]
+)
+def test_objects_of_no_shape_are_answered(
+    run: Run, folder: Path, living: list[Object], first: int
+) -> None:
+    """Each object with each value; by default with one of them, in turn."""
+    for number, one in enumerate(living, first):
+        broken = {**one, "spec": SHAPELESS[number % len(SHAPELESS)]}
+        assert run("diff", "--live", save(folder, [broken])).status == 0
+
+
+def test_an_object_with_labels_of_no_shape_is_answered(
+    run: Run, folder: Path, living: list[Object]
+) -> None:
+    one = living[0]
+    odd = {**one, "metadata": {**one["metadata"], "labels": [], "annotations": 3}}
+    assert run("diff", "--live", save(folder, [odd])).status == 0
 
 
 def test_a_file_that_is_not_there_is_a_wrong_call(run: Run) -> None:

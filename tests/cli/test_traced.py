@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.conftest import FLEET
+from tests.cli.conftest import FLEET, TakenApart
 
 from gangform.cli import origins, traced
-from gangform.cli.main import main
-from gangform.cli.selection import select
 
 Run = Callable[..., Any]
 Explained = Callable[[str], dict[str, Any]]
@@ -28,22 +25,14 @@ def made(run: Run, folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def explained(tmp_path_factory: pytest.TempPathFactory) -> Explained:
-    """The answer for the first line of a file that holds a text; the file is taken apart once."""
-    folder = tmp_path_factory.mktemp("fleet")
-    (folder / "gangform.yaml").write_text(FLEET)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.delenv("CDK8S_OUTDIR", raising=False)
-        assert main(["synth"]) == 0
-        chosen = select(Namespace(file=None, cluster=None, servings=[]))
-        known = list(traced.subjects(chosen))
+@pytest.fixture
+def explained(taken_apart: TakenApart, known: None) -> Explained:
+    """The answer for the first line of a file that holds a text."""
+    folder = taken_apart.folder
 
     def ask(text: str) -> dict[str, Any]:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(traced, "subjects", lambda _: iter(known))
-            (data,) = traced.of_line(chosen, str(folder / FILE), number_of(text, folder))
+        number = number_of(text, folder)
+        (data,) = traced.of_line(taken_apart.chosen, str(folder / FILE), number)
         return data
 
     return ask

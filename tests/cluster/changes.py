@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 from tests.apis.changed import CASES, LAB, NEW, Case, told
@@ -77,8 +78,7 @@ def trials(
         groups: How many groups a set has for it; one that changes the number itself is left as it is.
     """
     found = []
-    for number, case in enumerate(CASES):
-        effects = [one.effect for one in told(case, LAB)]
+    for number, (case, effects) in enumerate(zip(CASES, _said(), strict=True)):
         worst = max(effects, key=lambda one: one.outcome.rank).outcome
         rows = tuple(dict.fromkeys(one for one in effects if one.outcome is worst))
         if case.versions not in (NEW, LAB) or not choose(case, rows):
@@ -93,6 +93,12 @@ def trials(
             place(one, name, space)
         found.append(Trial(name, case, before, after, worst, rows))
     return found
+
+
+@cache
+def _said() -> tuple[tuple[Effect, ...], ...]:
+    """What the tables say of each case here: asked once for all that choose among them."""
+    return tuple(tuple(one.effect for one in told(case, LAB)) for case in CASES)
 
 
 def place(manifest: Object, name: str, space: str) -> None:

@@ -237,10 +237,10 @@ def test_an_alias_bomb_is_refused_at_once() -> None:
     text = "a0: &a0 [x, x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30)
     )
-    started = time.perf_counter()
+    started = time.process_time()
     assert {code for code, _ in codes(text)} == {"yaml-alias"}
     assert [f.code.id for f in read_manifests(text, "f.yaml")[0].findings] == ["yaml-limit"]
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def manifests(text: str) -> list[Any]:

@@ -160,10 +160,10 @@ def test_a_script_asks_for_what_is_behind_it() -> None:
 
 
 def test_long_and_deep_scripts_end() -> None:
-    begins = time.monotonic()
+    begins = time.process_time()
     for script in ("a " * 500_000, "$(" * 40_000, '"$(' * 30_000, "'" * 99_999, "(" * 90_000):
         begun(script)
-    assert time.monotonic() - begins < 5
+    assert time.process_time() - begins < 5
 
 
 @given(st.text(alphabet="ab if;then fi $(){}'\"\\&|<>`\n=#x-", max_size=60))

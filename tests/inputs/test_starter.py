@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
 import pytest
 
 from gangform.apis.versions import Release
@@ -13,9 +17,19 @@ from gangform.inputs.starter import BACKENDS, NEWEST_ENGINE, split, starter
 LIBRARY = shipped_library()
 
 
-@pytest.mark.parametrize("admission", BACKENDS)
-@pytest.mark.parametrize("hardware", ["h100-8x", "gke-a4", "gb200-4x"])
-@pytest.mark.parametrize("model", LIBRARY.models)
+HARDWARE = ("h100-8x", "gke-a4", "gb200-4x")
+
+
+def every() -> Iterator[Any]:
+    """Every model, shape and backend together. By default each model meets one of the pairs, in turn."""
+    pairs = list(product(HARDWARE, BACKENDS))
+    for number, model in enumerate(LIBRARY.models):
+        for place, pair in enumerate(pairs):
+            turn = place == number % len(pairs)
+            yield pytest.param(model, *pair, marks=() if turn else pytest.mark.thorough)
+
+
+@pytest.mark.parametrize(("model", "hardware", "admission"), list(every()))
 def test_a_starter_file_loads_is_short_and_explains_itself(
     model: str, hardware: str, admission: str
 ) -> None:

@@ -197,6 +197,13 @@ def test_an_inventory_says_whether_both_find_room(
     assert ("surges-compete" in codes(hoped.findings)) == compete
 
 
+def test_the_warning_counts_gpus_that_surge_and_that_are_spare(together: Together) -> None:
+    """A group is 16 GPUs: three surge, and room for one is kept free."""
+    servings = surging(SPARE, SURGE, SURGE)
+    found = [one for one in together(*servings).findings if one.code.id == "surges-compete"]
+    assert [one.seen for one in found] == [{"needed": "48", "spare": "16"}] * 3
+
+
 # ── backends together ────────────────────────────────────────────────────────────────────────────
 
 

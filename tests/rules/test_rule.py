@@ -132,11 +132,14 @@ def everything(sound: list[dict[str, Any]], make: Make) -> list[dict[str, Any]]:
     return [*sound, *(make(name) for name in ("scaler", "keda", "pod_group"))]
 
 
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.thorough) for first in range(1, 5))]
+)
 def test_no_rule_raises_where_a_value_is_something_else(
-    everything: list[dict[str, Any]],
+    everything: list[dict[str, Any]], first: int
 ) -> None:
     for number, manifest in enumerate(everything):
-        for place, path in enumerate(list(paths(manifest))[1:]):
+        for place, path in list(enumerate(list(paths(manifest))[1:]))[first::5]:
             junk = JUNK[place % len(JUNK)]
             changed = [*everything]
             changed[number] = replaced(manifest, path, junk)

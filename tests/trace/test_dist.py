@@ -20,7 +20,7 @@ from gangform.trace.subject import Subject
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "dist").glob("*/*.yaml"))
-BY_DEFAULT = ("dist/prod-volcano/foundation.k8s.yaml", "dist/prod-kueue-next/foundation.k8s.yaml")
+BY_DEFAULT = ("dist/prod-kueue-next/foundation.k8s.yaml",)
 """The others take long; they are asked for by mark."""
 DECIDES = ("inputs", "mayBeSet", "defaults", "patch", "form", "fixed")
 """Who decides a value: one of these is always said."""
