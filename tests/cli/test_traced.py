@@ -166,6 +166,19 @@ def test_a_line_that_is_not_there_is_wrongly_called(
     assert said in err
 
 
+def test_objects_and_entries_may_be_called_as_findings_call_them(run: Run, folder: Path) -> None:
+    pod = "spec.leaderWorkerTemplate.leaderTemplate.spec"
+    plain = run("explain", "LeaderWorkerSet/r1", f"{pod}.containers[0].image", "-o", "json")
+    named = run(
+        "explain", "LeaderWorkerSet/llm/r1", f"{pod}.containers[engine].image", "-o", "json"
+    )
+    assert plain.status == 0
+    assert named == plain
+    status, _, err = run("explain", "LeaderWorkerSet/llm/r1", f"{pod}.containers[engin].image")
+    assert status == 2
+    assert f"LeaderWorkerSet/llm/r1 {pod}.containers has no `engin`; did you mean engine?" in err
+
+
 def test_a_fleet_with_errors_is_refused(run: Run, made: Path) -> None:
     text = (made / "gangform.yaml").read_text()
     (made / "gangform.yaml").write_text(text.replace("pipeline: 2", "pipeline: 1"))

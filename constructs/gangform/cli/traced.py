@@ -58,14 +58,13 @@ def of_line(chosen: Selection, file: str, number: int) -> list[dict[str, Any]]:
 
 
 def of_object(chosen: Selection, target: str, path: str) -> list[dict[str, Any]]:
-    """The answers for a field of every object of that kind and name.
+    """The answers for a field of every object of that kind and name; `KIND/NAMESPACE/NAME` is one.
 
     Raises:
         UsageError: There is no such object, or it has no such field.
         InputError: Something breaks in a plan.
     """
-    kind, _, name = target.partition("/")
-    if not name:
+    if not target.partition("/")[2]:
         raise UsageError(f"`{target} {path}` is no object; write KIND/NAME, then a path in it")
     keys = parse_path(path)
     found: list[dict[str, Any]] = []
@@ -73,9 +72,9 @@ def of_object(chosen: Selection, target: str, path: str) -> list[dict[str, Any]]
     for subject, made in subjects(chosen):
         for index, document in enumerate(subject.bundle.documents):
             every.append(f"{document.kind}/{document.key.name}")
-            if (document.kind, document.key.name) == (kind, name):
-                _exists(document.manifest, keys, target)
-                found.append({"file": made, **answered(chosen, subject, index, keys)})
+            if target in (f"{document.kind}/{document.key.name}", str(document.key)):
+                here = _resolved(document.manifest, keys, target)
+                found.append({"file": made, **answered(chosen, subject, index, here)})
     if not found:
         raise UsageError(f"the output has no {target}; {_near(target, every)}")
     return found
@@ -89,20 +88,33 @@ def parse_path(path: str) -> Path:
     )
 
 
-def _exists(manifest: Node, path: Path, target: str) -> None:
-    """Go down to a field.
+def _resolved(manifest: Node, path: Path, target: str) -> Path:
+    """The path by keys and indexes; an entry of a list may be called by its name, as findings and prices do.
 
     Raises:
         UsageError: The object has no such field; the message says up to where it has.
     """
     node: Node | None = manifest
-    for depth, part in enumerate(path):
-        inside = dig(node, part)
+    found: list[str | int] = []
+    for part in path:
+        names = _names(node)
+        key = names.index(part) if part in names else part
+        inside = dig(node, key)
         if inside is None:
-            keys = list(node) if isinstance(node, Mapping) else []
-            where = f"{target} {show_path(path[:depth])}".rstrip()
-            raise UsageError(f"{where} has no `{part}`; {_near(str(part), keys)}")
+            known = list(node) if isinstance(node, Mapping) else names
+            where = f"{target} {show_path(tuple(found))}".rstrip()
+            raise UsageError(f"{where} has no `{part}`; {_near(str(part), known)}")
+        found.append(key)
         node = inside
+    return tuple(found)
+
+
+def _names(node: Node | None) -> list[str]:
+    """What the entries of a list are called; empty where they have no names."""
+    if isinstance(node, (Mapping, str)) or not isinstance(node, Sequence):
+        return []
+    names = [one.get("name") if isinstance(one, Mapping) else None for one in node]
+    return [str(name) for name in names] if all(isinstance(n, str) for n in names) else []
 
 
 def _near(word: str, known: Sequence[str]) -> str:
