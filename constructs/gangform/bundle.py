@@ -137,15 +137,12 @@ def foundation(plan: ClusterPlan) -> Bundle:
     documents = []
     for name, demands in plan.backends:
         for manifest in backend(name).foundation(demands, plan.cluster, defaults=plan.defaults):
-            documents.append(
-                _document(
-                    _owned(manifest, {}),
-                    builder=f"admission.{name}.foundation",
-                    origin=("clusters", plan.cluster.name),
-                )
-            )
-    marked = [finish(document, plan.cluster.gitops) for document in documents]
-    done = sorted(marked, key=lambda document: document.wave)
+            manifest = _owned(manifest, {})
+            origin = ("clusters", plan.cluster.name)
+            builder = f"admission.{name}.foundation"
+            documents.append(_document(manifest, builder=builder, origin=origin))
+    marked = (finish(each, plan.cluster.gitops) for each in documents)
+    done = sorted(marked, key=lambda each: each.wave)
     return Bundle(name=FOUNDATION, plan=plan, documents=tuple(done))
 
 
@@ -252,10 +249,9 @@ def _meant(patch: Patch, document: Document) -> bool:
 def _apply(patch: Patch, manifest: Manifest) -> Manifest:
     from gangform.documents.patch import apply_json, merge
 
-    wanted = patch.merge
-    return (
-        apply_json(manifest, patch.operations or ()) if wanted is None else merge(manifest, wanted)
-    )
+    if patch.merge is None:
+        return apply_json(manifest, patch.operations or ())
+    return merge(manifest, patch.merge)
 
 
 def _missed(patch: Patch, documents: Sequence[Document], at: InputPath) -> Finding:
