@@ -97,6 +97,11 @@ def test_free_nodes_are_no_whole_place() -> None:
     assert whole.home == 1
 
 
+def test_a_place_that_one_group_takes_is_no_place_for_the_next() -> None:
+    loss = lost(plan_of(racks(4, 4), **required(groups=3)), "gpu/r0")
+    assert (len(loss.groups), loss.home, loss.back) == (2, 1, None)
+
+
 def test_groups_that_may_lie_anywhere_take_scattered_nodes() -> None:
     loss = lost(plan_of({"nodes": 6}, groups=2), "gpu/0")
     assert (loss.home, loss.groups) == (1, (0,))
