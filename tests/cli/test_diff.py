@@ -1,4 +1,4 @@
-"""`gangform diff` over real Git repositories, and what `synth` says before it writes."""
+"""`gangform diff` over real Git repositories."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.cli.change import IMAGE, NEWER, change
 
 Run = Callable[..., Any]
-IMAGE = 'engine: {name: vllm, version: "0.32.0"}'
-NEWER = 'engine: {name: vllm, version: "0.33.0"}'
 
 
 @pytest.fixture(autouse=True)
@@ -41,13 +40,6 @@ def commit(folder: Path, message: str = "a") -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-def change(folder: Path, old: str, new: str, count: int = 1) -> None:
-    file = folder / "gangform.yaml"
-    text = file.read_text()
-    assert old in text
-    file.write_text(text.replace(old, new, count))
-
-
 @pytest.fixture
 def repository(run: Run, folder: Path) -> Path:
     """The fleet and its output on `main`, and a branch off it."""
@@ -56,70 +48,6 @@ def repository(run: Run, folder: Path) -> Path:
     commit(folder)
     git(folder, "checkout", "-q", "-b", "change")
     return folder
-
-
-# ── synth ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_first_synth_has_no_price_and_an_unchanged_one_none(run: Run) -> None:
-    assert run("synth").err == ""
-    assert run("synth").err == ""
-
-
-def test_synth_says_the_price_before_it_writes(run: Run, folder: Path) -> None:
-    run("synth")
-    change(folder, IMAGE, NEWER)
-    checked = run("synth", "--check")
-    assert checked.status == 1
-    ran = run("synth")
-    assert ran.status == 0
-    assert ran.err == (
-        "LeaderWorkerSet/llm/r1: rolls 2 groups (+0 GPUs while it lasts, at least 1 serving, ~35 min): "
-        "{leader,worker}Template.spec.terminationGracePeriodSeconds, "
-        "{leader,worker}Template.spec.containers[engine].image and 2 more\n"
-    )
-    assert checked.err.startswith(ran.err)
-    assert run("synth", "--stdout").err == ""
-
-
-def test_synth_makes_nothing_anew_without_leave(run: Run, folder: Path) -> None:
-    run("synth")
-    before = (folder / "dist/prod/r1.k8s.yaml").read_bytes()
-    change(folder, "name: r1", "name: r2")
-    status, out, err = run("synth")
-    assert (status, out) == (1, "")
-    assert "error[recreates-groups]: the change recreates 2 groups (32 GPUs)" in err
-    assert "--allow-recreate r2" in err
-    assert err.endswith("1 error; nothing was written\n")
-    assert (folder / "dist/prod/r1.k8s.yaml").read_bytes() == before
-    assert not (folder / "dist/prod/r2.k8s.yaml").exists()
-    assert run("synth", "--allow-recreate", "other").status == 1
-    assert run("synth", "--allow-recreate", "r2").status == 0
-    assert (folder / "dist/prod/r2.k8s.yaml").exists()
-
-
-def test_a_new_and_a_removed_serving_are_no_renaming(run: Run, folder: Path) -> None:
-    run("synth")
-    text = (folder / "gangform.yaml").read_text()
-    at = text.index("  - name: small")
-    (folder / "gangform.yaml").write_text(text[:at])
-    assert "Deployment/llm/small: removed: 2 groups, 2 GPUs" in run("synth").err
-    (folder / "gangform.yaml").write_text(text)
-    assert "Deployment/llm/small: new: 2 groups, 2 GPUs" in run("synth").err
-
-
-def test_output_that_cannot_be_read_has_no_price(run: Run, folder: Path) -> None:
-    run("synth")
-    file = folder / "dist/prod/r1.k8s.yaml"
-    text = file.read_text()
-    file.write_text(f"<<<<<<< ours\n{text}=======\n{text}>>>>>>> theirs\n")
-    ran = run("synth")
-    assert ran.status == 0
-    assert "prod/r1.k8s.yaml: it cannot be read" in ran.err
-    assert file.read_text() == text
-
-
-# ── diff over Git ────────────────────────────────────────────────────────────────────────────────
 
 
 def test_diff_compares_with_where_the_branch_began(run: Run, repository: Path) -> None:

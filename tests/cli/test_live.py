@@ -10,66 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.cli.living import SET, Object, of, running, save, templates
 
 Run = Callable[..., Any]
-Object = dict[str, Any]
-SET = "LeaderWorkerSet"
-
-
-def running(folder: Path) -> list[Object]:
-    """The output as a cluster holds it: with what the server and the controllers wrote into it."""
-    objects = [
-        one
-        for file in sorted((folder / "dist/prod").glob("*.yaml"))
-        for one in yaml.safe_load_all(file.read_text())
-    ]
-    for one in objects:
-        one["metadata"] |= {
-            "uid": "1",
-            "resourceVersion": "2",
-            "generation": 3,
-            "creationTimestamp": "2026-01-01T00:00:00Z",
-            "managedFields": [{"manager": "kubectl"}],
-            "finalizers": ["a/b"],
-        }
-        one["metadata"].setdefault("annotations", {})[
-            "kubectl.kubernetes.io/last-applied-configuration"
-        ] = "{}"
-        one["status"] = {"replicas": 2}
-        if one["kind"] == "Service":
-            one["spec"] |= {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}
-            one["spec"] |= {"ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack"}
-        for template in templates([one]):
-            metadata = template["metadata"]
-            metadata["creationTimestamp"] = None
-            metadata["labels"]["kueue.x-k8s.io/queue-name"] = "serving"
-            if one["kind"] == "Deployment":
-                metadata["labels"]["kueue.x-k8s.io/managed"] = "true"
-            else:
-                metadata.setdefault("annotations", {})["kueue.x-k8s.io/pod-group-serving"] = "true"
-    return objects
-
-
-def templates(objects: list[Object], kind: str | None = None) -> list[Object]:
-    found = []
-    for one in objects:
-        if one["kind"] == SET and kind in (None, SET):
-            groups = one["spec"]["leaderWorkerTemplate"]
-            found += [groups["leaderTemplate"], groups["workerTemplate"]]
-        elif one["kind"] == "Deployment" and kind in (None, "Deployment"):
-            found.append(one["spec"]["template"])
-    return found
-
-
-def of(objects: list[Object], kind: str) -> Object:
-    return next(one for one in objects if one["kind"] == kind)
-
-
-def save(folder: Path, objects: list[Object]) -> str:
-    (folder / "live.yaml").write_text(
-        yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": objects})
-    )
-    return "live.yaml"
 
 
 @pytest.fixture
@@ -363,54 +306,3 @@ def test_a_stream_that_never_ends_is_no_answer_of_a_cluster(
     (folder / "live.yaml").write_text("a: 1\n# bcd")
     status, _, err = run("diff", "--live", "live.yaml")
     assert status == 2 and "live.yaml holds more than 0 MiB" in err
-
-
-# ── a rollout that never starts (cases r19) ──────────────────────────────────────────────────────
-
-
-def broken(
-    run: Run, folder: Path, *, lws: str, rollout: str = "{maxSurge: 1, maxUnavailable: 0}"
-) -> list[Object]:
-    """Four groups with an image that is not found; the file has the right one."""
-    fleet = folder / "gangform.yaml"
-    text = fleet.read_text().replace('lws: "0.10"', f'lws: "{lws}"')
-    text = text.replace('version: "0.32.0"', 'version: "0.32.0", image: "ours/vllm:right"')
-    text = text.replace("groups: 2", f"groups: 4\n    rollout: {rollout}", 1)
-    fleet.write_text(text.replace("backend: kueue, queue: serving", "backend: none"))
-    assert run("synth").status == 0
-    living = running(folder)
-    for template in templates(living, SET):
-        template["spec"]["containers"][0]["image"] = "ours/vllm:wrong"
-    of(living, SET)["status"] = {"replicas": 4, "updatedReplicas": 4}
-    return living
-
-
-def test_a_repair_that_waits_for_a_ready_group_is_said(run: Run, folder: Path) -> None:
-    living = broken(run, folder, lws="0.6")
-    ran = run("diff", "--live", save(folder, living))
-    assert ran.status == 0
-    assert "rolls 4 groups" in ran.out
-    assert (
-        "warning[rollout-waits-for-ready-groups]: 0 of 4 groups ready under LeaderWorkerSet 0.6, with maxSurge 1 and "
-        "maxUnavailable 0: 1 step waits for ever" in ran.err
-    )
-    assert "LeaderWorkerSet/llm/r1 status.readyReplicas" in ran.err
-    assert "fix: delete the leaders of the broken groups, or upgrade to 0.7" in ran.err
-
-
-@pytest.mark.parametrize("way", ["newer", "ready", "another rollout", "nothing rolls", "no status"])
-def test_a_repair_that_does_not_wait_is_not(run: Run, folder: Path, way: str) -> None:
-    rollout = (
-        "{maxSurge: 0, maxUnavailable: 1}"
-        if way == "another rollout"
-        else "{maxSurge: 1, maxUnavailable: 0}"
-    )
-    living = broken(run, folder, lws="0.7" if way == "newer" else "0.6", rollout=rollout)
-    if way == "ready":
-        of(living, SET)["status"]["readyReplicas"] = 1
-    if way == "no status":
-        del of(living, SET)["status"]
-    if way == "nothing rolls":
-        for template in templates(living, SET):
-            template["spec"]["containers"][0]["image"] = "ours/vllm:right"
-    assert "rollout-waits-for-ready-groups" not in run("diff", "--live", save(folder, living)).err
