@@ -35,7 +35,7 @@ def judged(
     built = made(pods=fields, patches=tuple(patches))
     name = "llm-leader" if kind == "Service" else "llm"
     said = Finding(code=code, at=DocumentPath(kind, "m", name, path), what="w", fix="f")
-    monkeypatch.setattr(module, "judge", lambda documents, context: [said])
+    monkeypatch.setattr(module, "judge", lambda documents, context, **_: [said])
     (found,) = judge_bundles([built], cluster())
     return found
 
@@ -157,7 +157,7 @@ def test_rules_see_what_the_plan_promises_and_what_others_own(
 ) -> None:
     seen: list[Any] = []
 
-    def judge(documents: Any, context: Any) -> list[Finding]:
+    def judge(documents: Any, context: Any, **_: Any) -> list[Finding]:
         seen.append(context)
         return []
 

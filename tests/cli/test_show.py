@@ -217,6 +217,8 @@ def test_the_schema_of_the_plan_has_every_key_and_no_other(
     assert engine in text
     fleet.write_text(text.replace(engine, f"{engine}, args: [--kv-cache-memory-bytes=9G]"))
     others.append(json.loads(run("plan", "-o", "json").out))
+    fleet.write_text(text.replace(parallelism, parallelism.replace("pipeline: 2", "pipeline: 4")))
+    others.append(json.loads(run("plan", "--shapes", "-o", "json").out))
     monkeypatch.chdir(Path(__file__).parents[2])
     shipped = json.loads(run("plan", "-o", "json").out)
     broken = json.loads(json.dumps(here))
