@@ -4,6 +4,9 @@ The others are forks of this process, made for one piece of work and gone after 
 has, so that nothing is sent to them; what they find comes back through a pipe. Whoever is through with a piece takes
 the next one. What does not come back is done here: the piece of a process that was killed or had no memory, one that
 failed, one whose result cannot be sent. So nothing is lost, and an error is raised here, as if there were one process.
+
+Not by `concurrent.futures`: it takes 0.07 s to import where all of lint takes 1.6 s, starts a thread here, after which
+nothing may be forked again, and its processes wait for ever when this one is killed.
 """
 
 from __future__ import annotations

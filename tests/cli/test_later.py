@@ -101,30 +101,10 @@ def test_a_script_is_read_alike_in_a_process_of_its_own(tmp_path: Path) -> None:
 # ── what modules make of texts ────────────────────────────────────────────────────────────────────
 
 TEXTS = """
-import re, typing, dataclasses
+import typing, dataclasses
 from gangform.cli import later
 later.begin()
 """
-
-
-def test_a_regular_expression_is_one_wherever_it_is_used() -> None:
-    code = r"""
-import copy
-digits = re.compile(r"(\d+)x?", re.ASCII | re.IGNORECASE)
-print(isinstance(digits, re.Pattern), digits.pattern, digits.groups, bool(digits.flags & re.ASCII))
-print(re.sub(digits, "n", "12X3"), digits.sub("n", "12X3"), digits.fullmatch("7x")[1], digits.search("٣"))
-print(re.match(digits, "5")[0], digits.findall("1x2X3"), copy.copy("x"), copy.copy(digits).match("4")[0])
-try:
-    re.compile("(").match("")
-except re.error as error:
-    print(type(error).__name__)
-"""
-    assert ran(TEXTS + code) == [
-        *("True", r"(\d+)x?", "1", "True"),
-        *("nn", "nn", "7", "None"),
-        *("5", "['1',", "'2',", "'3']", "x", "4"),
-        "error",
-    ]
 
 
 def test_methods_of_a_dataclass_are_the_same() -> None:

@@ -5,15 +5,12 @@ Only `run` does this, to a process of its own. Everything put off is the real th
 
 from __future__ import annotations
 
-import re
 import sys
 import typing
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import Any, cast
-
-_compile = re.compile
+from typing import Any
 
 
 def begin() -> None:
@@ -23,7 +20,7 @@ def begin() -> None:
     secrets, `uuid` and `zoneinfo` for types that no input has; `pathlib` imports `urllib.parse` for addresses of files
     and `ntpath` for another system; `inspect` imports `tokenize` to find the source of a function.
     """
-    _texts_later()
+    _annotations_later()
     import_later("dataclasses", "dataclass", "field", "replace", then=_methods_later)
     import_later("importlib.metadata", "entry_points")
     import_later("ntpath")
@@ -91,31 +88,11 @@ def _real(later: Later) -> ModuleType:
 # ── what a module makes of texts when it is imported ──────────────────────────────────────────────
 
 
-class _Pattern:
-    """Stands in for a regular expression until a method of it is asked for."""
+def _annotations_later() -> None:
+    """Have annotations that are texts compiled when they are evaluated.
 
-    def __init__(self, pattern: str, flags: int = 0) -> None:
-        self._given = pattern, flags
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        """What `isinstance` sees, and so the functions of `re`, which take a compiled pattern too."""
-        return re.Pattern
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked by what copies objects
-            raise AttributeError(name)
-        value = self.__dict__[name] = getattr(_compile(*self._given), name)
-        return value
-
-
-def _texts_later() -> None:
-    """Have regular expressions and annotations compiled when they are first used.
-
-    Of 140 regular expressions a small synthesis uses 50. pydantic_core spells out its schemas in 700 annotations and
-    never looks at one; Python 3.14 compiles none of them either.
+    pydantic_core spells out its schemas in 700 of them and never looks at one; Python 3.14 compiles none either.
     """
-    re.compile = cast(Any, _Pattern)
     typing.compile = _text  # type: ignore[attr-defined]
 
 
