@@ -82,6 +82,7 @@ def test_an_item_with_a_space_is_two() -> None:
         (["--eplb-config", '{"window_size": 10}'], 0),
         (["--eplb-config=not json"], 0),
         (["--eplb-config=[1]"], 0),
+        (["--eplb-config=" + "[" * 100_000], 0),
         (["--eplb-config.num_redundant_experts", "16"], 16),
         (["--eplb-config.num-redundant-experts=16"], 16),
         (["--num-redundant-experts=4"], 4),

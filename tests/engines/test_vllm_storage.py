@@ -134,6 +134,16 @@ def test_each_key_of_the_draft_may_be_an_argument_of_its_own() -> None:
     assert (terms(args=keys).draft_layers, terms(args=keys).speculative) == (1, 2)
 
 
+def test_other_spellings_of_the_draft_are_read() -> None:
+    short = ("-sc", '{"method": "mtp", "num_speculative_tokens": 2}')
+    for args in (
+        short,
+        ("--spec-method=mtp", "--spec-tokens", "2"),
+        ("--spec_method=mtp", "--spec-tokens=2"),
+    ):
+        assert (terms(args=args).draft_layers, terms(args=args).speculative) == (1, 2)
+
+
 def test_a_draft_of_another_model_weighs_what_somebody_says() -> None:
     head = '--speculative-config={"model": "org/head", "num_speculative_tokens": 2}'
     name = "draft model on the last stage"

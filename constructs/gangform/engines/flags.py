@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -59,6 +60,30 @@ def value(flags: Sequence[Given], name: str) -> str:
     """The value of a flag; empty where there is none."""
     found = last(flags, name)
     return found.value or "" if found else ""
+
+
+def parsed(text: str) -> object | None:
+    """What a text is in JSON; `None` where it is none."""
+    try:
+        found: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def keys(flags: Sequence[Given], name: str) -> Mapping[str, object]:
+    """The keys of a flag that takes an object: as JSON, or one by one as `--name.key=value`; later ones win."""
+    found: dict[str, object] = {}
+    for one in flags:
+        head, _, key = one.flag.partition(".")
+        if head != name or not one.value:
+            continue
+        read = parsed(one.value)
+        if key:
+            found[key] = one.value if read is None else read
+        elif isinstance(read, Mapping):
+            found.update(read)
+    return found
 
 
 def is_number(text: str) -> bool:

@@ -4,7 +4,6 @@ A user's arguments come after ours, verbatim, and the last one wins: one that re
 what runs behind the back of every manifest.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -94,8 +93,13 @@ SHORT: Mapping[str, str] = {
     "-dpb": "--data-parallel-backend",
     "-asc": "--api-server-count",
     "-q": "--quantization",
+    "-sc": "--speculative-config",
+    "-cc": "--compilation-config",
+    "--spec-method": "--speculative-config.method",
+    "--spec-model": "--speculative-config.model",
+    "--spec-tokens": "--speculative-config.num_speculative_tokens",
 }
-"""Short spellings (`engines §1.1`)."""
+"""Other spellings (`engines §1.1`; vLLM: EngineArgs.add_cli_args)."""
 
 REFUSED: Mapping[str, str] = {
     "--uds": "the Service and the probes speak plain HTTP on the port",
@@ -170,23 +174,9 @@ def redundant_experts(own: Sequence[Given]) -> int:
     `--eplb-config '{"num_redundant_experts": 8}'`, `--eplb-config.num_redundant_experts=8`, and the older
     `--num-redundant-experts=8`.
     """
-    count = 0
-    for one in own:
-        value: object = one.value
-        if one.flag == "--eplb-config" and one.value:
-            try:
-                config = json.loads(one.value)
-            except ValueError:
-                continue
-            value = config.get("num_redundant_experts") if isinstance(config, dict) else None
-        elif one.flag not in (
-            "--eplb-config.num_redundant_experts",
-            "--num-redundant-experts",
-        ):
-            continue
-        text = str(value)
-        count = int(text) if is_number(text) else count
-    return count
+    older = flags.value(own, "--num-redundant-experts")
+    text = older or str(flags.keys(own, "--eplb-config").get("num_redundant_experts"))
+    return int(text) if is_number(text) else 0
 
 
 def found(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
 from gangform.engines import flags, vllm_args
@@ -32,7 +31,7 @@ def graphs(ask: LaunchRequest, sequences: int, tokens: int) -> tuple[Bytes, str]
     own = vllm_args.given(ask.options.args)
     if last(own, "--enforce-eager") is not None:
         return Bytes(0), "--enforce-eager"
-    if str(_compilation(own).get("cudagraph_mode", "")).upper() == "NONE":
+    if str(flags.keys(own, COMPILATION).get("cudagraph_mode", "")).upper() == "NONE":
         return Bytes(0), f"{COMPILATION}: no graphs"
     for given in (ask.options.overhead, ask.model.overhead):
         if given.graphs is not None:
@@ -56,7 +55,7 @@ def graphs(ask: LaunchRequest, sequences: int, tokens: int) -> tuple[Bytes, str]
 def captured(ask: LaunchRequest, own: Sequence[Given], sequences: int, tokens: int) -> int:
     """Graphs that are captured: one a size for batches of any kind, and one for those that only decode."""
     proposed = 1 + draft(ask).tokens
-    config = _compilation(own)
+    config = flags.keys(own, COMPILATION)
     listed = config.get("cudagraph_capture_sizes")
     if isinstance(listed, list):
         sizes = [one for one in listed if isinstance(one, int)]
@@ -67,21 +66,3 @@ def captured(ask: LaunchRequest, own: Sequence[Given], sequences: int, tokens: i
         steps = (1, 2, 4, *range(8, min(most + 1, 256), 8), *range(256, min(most, 4096) + 1, 16))
         sizes = [one for one in steps if one <= most]
     return len(sizes) + sum(one <= sequences * proposed for one in sizes)
-
-
-def _compilation(own: Sequence[Given]) -> Mapping[str, object]:
-    """The keys of `--compilation-config`, as JSON or one by one."""
-    found: dict[str, object] = {}
-    for one in own:
-        head, _, key = one.flag.partition(".")
-        if head not in (COMPILATION, "-cc") or not one.value:
-            continue
-        try:
-            read = json.loads(one.value)
-        except (ValueError, RecursionError):
-            read = one.value
-        if key:
-            found[key] = read
-        elif isinstance(read, dict):
-            found.update(read)
-    return found

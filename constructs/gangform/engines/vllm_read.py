@@ -5,7 +5,6 @@ Only what is certain is said: what a configuration file, a condition or a variab
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -13,7 +12,7 @@ from typing import Final
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest, sequence, text
 from gangform.engines.engine import EngineReading, SideChannel
-from gangform.engines.flags import Given, is_number, last, number, repeated, together, value
+from gangform.engines.flags import Given, is_number, last, number, parsed, repeated, together, value
 from gangform.engines.ray import awaited, chooses_ray, spans_pods
 from gangform.engines.shell import Command, Start, settings, start
 from gangform.engines.side_channel import side_channel
@@ -228,7 +227,7 @@ def _refused(
         )
     for name in _JSON:
         text_ = value(flags, name)
-        if text_ and not re.search(r"[$`]", text_) and _json(text_) is None:
+        if text_ and not re.search(r"[$`]", text_) and parsed(text_) is None:
             yield (
                 f"the value of {name} is no JSON: `{text_[:60]}`",
                 "quote it for the shell, as one text",
@@ -251,15 +250,6 @@ def _ignored(flags: list[Given], *, heard: bool, several: bool) -> Iterator[tupl
             f"`python -m {_MODULE}` ignores --headless, and the follower ends",
             "start `vllm serve`",
         )
-
-
-def _json(text_: str) -> object | None:
-    """What a text is in JSON; `None` where it is none."""
-    try:
-        found: object = json.loads(text_)
-    except (ValueError, RecursionError):
-        return None
-    return found
 
 
 def _product(sizes: Sequence[int | None]) -> int | None:
@@ -292,7 +282,7 @@ def _start_default(container: Manifest, command: Command) -> tuple[str, int] | N
 
 def _side_channel(container: Manifest, command: Command, flags: list[Given]) -> SideChannel | None:
     """The address for caches, where a connector that uses it is configured (`engines §1.5, §3.1`)."""
-    config = _json(value(flags, _TRANSFER))
+    config = parsed(value(flags, _TRANSFER))
     if isinstance(config, Mapping) and config.get("kv_connector") == _BETWEEN_TWO:
         extra = config.get("kv_connector_extra_config")
         own = extra.get(_OWN_ADDRESS) if isinstance(extra, Mapping) else None
