@@ -151,6 +151,10 @@ def test_a_draft_of_another_model_weighs_what_somebody_says() -> None:
     said = terms(args=(head,), options={"overhead": Overhead(draft=Bytes.gib(1))})
     assert part(said, name) == 1
     assert said.draft_layers == 1
+    known = model(overhead=Overhead(draft=Bytes.gib(2)))
+    assert part(terms(known, args=(head,)), name) == 2
+    nothing = terms(known, args=(head,), options={"overhead": Overhead(draft=Bytes(0))})
+    assert name not in [one.name for one in nothing.parts]
 
 
 def test_slots_for_adapters_are_laid_out_at_the_start() -> None:

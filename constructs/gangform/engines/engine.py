@@ -8,7 +8,7 @@ foreign manifests stands in `READERS`.
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, cast
 
 from gangform.apis.forms import Rendezvous
 from gangform.apis.versions import Release
@@ -131,6 +131,16 @@ class LaunchRequest(NamedTuple):
     defaults: "Defaults"
     variables: Mapping[str, str] = {}
     """What the user adds to the environment of every pod, as far as it is literal."""
+
+    def measured(
+        self, name: Literal["activation", "communication", "graphs", "draft"]
+    ) -> Bytes | None:
+        """A part of the overhead that somebody measured: with this serving, else with this model."""
+        for given in (self.options.overhead, self.model.overhead):
+            found: Bytes | None = getattr(given, name)
+            if found is not None:
+                return found
+        return None
 
 
 class EnvVar(NamedTuple):

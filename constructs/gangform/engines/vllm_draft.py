@@ -41,8 +41,7 @@ def draft(ask: LaunchRequest) -> Draft:
     tokens = int(count) if is_number(count) else 0
     if not config or method in _WITHOUT:
         return Draft(tokens=tokens, method=method)
-    measured = ask.options.overhead.draft or ask.model.overhead.draft
-    weights = measured
+    weights = ask.measured("draft")
     if weights is None and method.endswith(_OWN) and not config.get("model"):
         weights = _own_layer(ask)
     return Draft(tokens, 1, weights, method or "draft model")

@@ -33,9 +33,9 @@ def graphs(ask: LaunchRequest, sequences: int, tokens: int) -> tuple[Bytes, str]
         return Bytes(0), "--enforce-eager"
     if str(flags.keys(own, COMPILATION).get("cudagraph_mode", "")).upper() == "NONE":
         return Bytes(0), f"{COMPILATION}: no graphs"
-    for given in (ask.options.overhead, ask.model.overhead):
-        if given.graphs is not None:
-            return given.graphs, "measured"
+    measured = ask.measured("graphs")
+    if measured is not None:
+        return measured, "measured"
     figure = table.era(ask.release).graphs
     said = ask.variables.get(ESTIMATE)
     if said == "0":

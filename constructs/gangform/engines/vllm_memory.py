@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gangform.engines import flags, vllm_adapters, vllm_args, vllm_cache, vllm_flags
 from gangform.engines import vllm_overheads as table
@@ -78,15 +78,6 @@ def terms(ask: LaunchRequest) -> MemoryTerms:
     )
 
 
-def _measured(ask: LaunchRequest, name: Literal["activation", "communication"]) -> Bytes | None:
-    """What somebody measured: with this serving, else with this model."""
-    for given in (ask.options.overhead, ask.model.overhead):
-        found: Bytes | None = getattr(given, name)
-        if found is not None:
-            return found
-    return None
-
-
 def _band(ask: LaunchRequest, era: table.Era) -> Bytes:
     """Error of the overheads, either way."""
     shared = table.UNIFIED_BAND.value if ask.hardware.gpu.unified else 0
@@ -121,7 +112,7 @@ def batch(ask: LaunchRequest, era: table.Era) -> tuple[int, int]:
 
 def _activation(ask: LaunchRequest, era: table.Era) -> tuple[Part, ...]:
     """The peak of a step on any stage, and what the last one of several takes beyond it."""
-    measured = _measured(ask, "activation")
+    measured = ask.measured("activation")
     if measured is not None:
         return (Part(_PEAK, measured, "measured"),)
     model = ask.model.architecture
@@ -162,7 +153,7 @@ def _experts(ask: LaunchRequest, model: Architecture, tokens: int) -> int:
 
 
 def _communication(ask: LaunchRequest, era: table.Era) -> tuple[Bytes, str]:
-    measured = _measured(ask, "communication")
+    measured = ask.measured("communication")
     if measured is not None:
         return measured, "measured"
     figure = era.communication[min(ask.shape.tensor, 3) - 1]
