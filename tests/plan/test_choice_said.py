@@ -57,7 +57,7 @@ def test_a_load_that_nothing_holds_is_refused_with_what_would(auto: Auto) -> Non
 @pytest.mark.parametrize(
     ("wanted", "nodes", "most"),
     [
-        (None, None, 16),
+        (None, None, 10),
         (None, 40, 16),
         (None, 3, 3),
         (None, 0, 1),

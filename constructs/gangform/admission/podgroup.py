@@ -257,7 +257,7 @@ def _topology_prerequisites(demands: Sequence[Demand], cluster: Cluster) -> Iter
         )
     if cluster.foundation == "all":
         for pool in sorted({each.pool for each in placed} & set(cluster.pools)):
-            levels = [key for key in cluster.pools[pool].levels if key != core.HOSTNAME]
+            levels = cluster.pools[pool].above_host
             yield Prerequisite(
                 what=f"Every node of pool {pool} carries the labels {', '.join(levels)}",
                 check=f"kubectl get nodes -L {','.join(levels)}",

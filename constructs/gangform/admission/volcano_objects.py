@@ -16,7 +16,6 @@ from itertools import pairwise
 
 from gangform.admission.admission import Demand
 from gangform.admission.checks import release_missing
-from gangform.apis import core
 from gangform.apis import volcano as api
 from gangform.documents.document import Manifest, Node
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare
@@ -53,17 +52,13 @@ Domain = tuple[tuple[str, str], ...]
 """Level keys and label values, coarse to fine."""
 
 
-def above_host(levels: Sequence[str]) -> tuple[str, ...]:
-    """The levels that get HyperNodes: hosts are the leaves of the tree (`volcano §2.1`)."""
-    return tuple(level for level in levels if level != core.HOSTNAME)
-
-
 def tier(level: str, cluster: Cluster, pools: Sequence[str]) -> int | None:
     """The tier of a level over some pools: 1 for the finest above the host; `None` where none has it."""
+    # Hosts are the leaves of the tree (`volcano §2.1`).
     found = [
         len(levels) - levels.index(level)
         for pool in pools
-        if pool in cluster.pools and level in (levels := above_host(cluster.pools[pool].levels))
+        if pool in cluster.pools and level in (levels := cluster.pools[pool].above_host)
     ]
     return max(found, default=None)
 
@@ -130,7 +125,7 @@ def hyper_node_faults(demands: Sequence[Demand], cluster: Cluster) -> Iterator[F
         return
     pools = _pools(demands, cluster)
     for pool in pools:
-        wanted = above_host(cluster.pools[pool].levels)
+        wanted = cluster.pools[pool].above_host
         for above, below in pairwise(wanted):
             if (tier(above, cluster, pools) or 0) <= (tier(below, cluster, pools) or 0):
                 yield Finding(
@@ -200,7 +195,7 @@ def _tree(demands: Sequence[Demand], cluster: Cluster) -> Mapping[Domain, set[Do
     """Every domain with the domains right below it; none below the finest."""
     tree: dict[Domain, set[Domain]] = {}
     for pool in _pools(demands, cluster):
-        keys = above_host(cluster.pools[pool].levels)
+        keys = cluster.pools[pool].above_host
         for each in cluster.pools[pool].domains or ():
             whole: Domain = tuple(zip(keys, each.at, strict=False))
             for depth in range(1, len(whole) + 1):

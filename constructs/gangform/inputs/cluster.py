@@ -83,6 +83,25 @@ class Pool(Model):
     node_labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Labels beside the GPU product that tell this pool from others."""
 
+    @property
+    def above_host(self) -> tuple[str, ...]:
+        """The levels that have domains: all but the host."""
+        return tuple(level for level in self.levels if level != HOSTNAME)
+
+    @property
+    def inventory(self) -> int | None:
+        """How many nodes: as many as are said, or as its domains have; `None` where neither is known."""
+        domains = None if self.domains is None else sum(domain.nodes for domain in self.domains)
+        known = [nodes for nodes in (self.nodes, domains) if nodes is not None]
+        return max(known, default=None)
+
+    def sizes(self, depth: int) -> dict[tuple[str, ...], int]:
+        """Nodes by domain of so many levels; empty without an inventory of them."""
+        found: dict[tuple[str, ...], int] = {}
+        for domain in self.domains or ():
+            found[domain.at[:depth]] = found.get(domain.at[:depth], 0) + domain.nodes
+        return found
+
     @field_validator("levels")
     @classmethod
     def _host_last(cls, value: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from gangform.admission.admission import Demand
 from gangform.apis.core import HOSTNAME
 from gangform.inputs.cluster import Pool
 from gangform.plan.figures import formula
-from gangform.plan.laying import inventory
 from gangform.plan.layout import At, Placement
 
 
@@ -91,7 +90,7 @@ def derive(
         (demand.serving, demand.workload): (count, gpus)
         for demand, count, gpus in zip(demands, lowest, per_group, strict=True)
     }
-    levels = [level for level in pool.levels if level != HOSTNAME] if pool.domains else []
+    levels = pool.above_host if pool.domains else ()
     here = [
         one
         for one in placements
@@ -117,7 +116,7 @@ def derive(
     chosen = min(1, len(losses) - 1)
     if spread:
         chosen = max((i for i, loss in enumerate(losses) if loss.level in spread), default=chosen)
-    nodes = inventory(pool)
+    nodes = pool.inventory
     return Capacity(
         pool=name,
         has=None if nodes is None else nodes * demands[0].hardware.gpu.count,

@@ -139,17 +139,15 @@ def copies(attention: Attention, tensor: int) -> int:
 )
 def most_nodes(serving: Serving, pool: Pool, limit: int) -> int:
     """Nodes that one group may take."""
-    bounds = [limit] if pool.nodes is None else [limit, pool.nodes]
+    has = pool.inventory if pool.nodes is None else pool.nodes
+    bounds = [limit] if has is None else [limit, has]
     wanted = serving.topology
     if wanted is None or wanted.mode != "required":
         return max(1, min(bounds))
     if wanted.level == HOSTNAME:
         bounds.append(1)
     elif wanted.level in pool.levels:
-        depth = pool.levels.index(wanted.level) + 1
-        domains: dict[tuple[str, ...], int] = {}
-        for one in pool.domains or ():
-            domains[one.at[:depth]] = domains.get(one.at[:depth], 0) + one.nodes
+        domains = pool.sizes(pool.levels.index(wanted.level) + 1)
         bounds += [max(domains.values())] if domains else []
     return max(1, min(bounds))
 

@@ -14,7 +14,6 @@ from gangform.findings import Finding, InputPath, Prerequisite, Severity, declar
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults, defaults
 from gangform.plan import capacity, placement, releases, shortage
-from gangform.plan.laying import inventory
 from gangform.plan.serving import ServingPlan
 from gangform.units import Resources
 
@@ -213,7 +212,7 @@ def _surges(cluster: Cluster, servings: Sequence[ServingPlan]) -> Iterator[Findi
             continue
         need = sum(plan.lead.rollout.max_surge * plan.lead.shape.gpus for plan in surging)
         spare = sum(plan.lead.rollout.spare * plan.lead.shape.gpus for plan in here)
-        if (nodes := inventory(pool)) is not None:
+        if (nodes := pool.inventory) is not None:
             used = sum(plan.serving.highest_groups * plan.lead.shape.gpus for plan in here)
             # What an inventory leaves free decides, and not what somebody hoped to keep free.
             spare = max(0, nodes * here[0].lead.hardware.gpu.count - used)

@@ -102,18 +102,6 @@ def order(demand: Demand) -> tuple[int, Portions, str]:
     return -size, tuple(-part for part in portions(demand)), demand.workload
 
 
-def inventory(pool: Pool) -> int | None:
-    """Nodes of a pool: as many as are said, or as its domains have; `None` where neither is known."""
-    domains = None if pool.domains is None else sum(domain.nodes for domain in pool.domains)
-    known = [nodes for nodes in (pool.nodes, domains) if nodes is not None]
-    return max(known, default=None)
-
-
-def above(pool: Pool) -> list[str]:
-    """The levels above the host."""
-    return [level for level in pool.levels if level != HOSTNAME]
-
-
 def bound(pool: Pool, demand: Demand) -> str | None:
     """The level whose domains have to hold its groups whole, where an inventory says what they hold."""
     required = demand.placement is not None and demand.placement.mode == "required"
@@ -124,7 +112,7 @@ def bound(pool: Pool, demand: Demand) -> str | None:
 
 def load(pool: Pool, demand: Demand, kind: Kind) -> Load:
     """What has to be laid of a demand."""
-    level, levels = bound(pool, demand), above(pool)
+    level, levels = bound(pool, demand), pool.above_host
     depth = len(levels) if level == HOSTNAME else 0
     if level in levels:
         depth = levels.index(level) + 1
@@ -185,7 +173,7 @@ class _Laying:
 
         `begun` holds those of the first kind already.
         """
-        lie = Layout(self.known, len(above(self.pool))) if begun is None else begun.copy()
+        lie = Layout(self.known, len(self.pool.above_host)) if begun is None else begun.copy()
         for kind in kinds if begun is None else kinds[1:]:
             for demand in self.order:
                 lie.lay(load(self.pool, demand, kind))
@@ -251,7 +239,7 @@ class _Laying:
             for one in held
             for group, at in zip(one.groups, targets, strict=False)
         ]
-        other = Layout(self.known, len(above(self.pool)))
+        other = Layout(self.known, len(self.pool.above_host))
         # Fine levels first: what may lie over several domains takes what they leave.
         for one in sorted(
             chosen, key=lambda one: (KINDS.index(one.kind), -one.exclusive, -one.depth)
@@ -259,15 +247,13 @@ class _Laying:
             other.lay(one)
         for one in rest:
             other.lay(one)
-        if sum(len(run.groups) for run in other.runs) == len(items) + sum(
-            len(o.groups) for o in rest
-        ):
+        if sum(len(run.groups) for run in other.runs) == sum(len(one.groups) for one in loads):
             return other
         return Arrangement(None, certain=False)
 
     def _too_many(self, loads: Sequence[Load]) -> bool:
         """Whether the groups of one workload are more than the empty pool has whole places for."""
-        empty = Layout(self.known, len(above(self.pool)))
+        empty = Layout(self.known, len(self.pool.above_host))
         asked: dict[tuple[str, str], int] = {}
         for one in loads:
             key = (one.serving, one.workload)

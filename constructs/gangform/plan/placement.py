@@ -5,14 +5,15 @@ whole place so, every other way to lay them is looked at too. A controller lays 
 pending where another order would not.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gangform.admission.admission import Demand
 from gangform.inputs.cluster import Cluster, Pool
 from gangform.plan.figures import formula
-from gangform.plan.laying import Room, above, inventory, lay, order, per_node, portions
-from gangform.plan.layout import At, Domain, Layout, Load, Placement, Run
+from gangform.plan.laying import Room, lay, order, per_node, portions
+from gangform.plan.layout import Domain, Layout, Load, Placement, Run
 from gangform.plan.spread import keeps_apart
 
 MOST_PLACEMENTS = 4096
@@ -82,7 +83,7 @@ def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
         plans.append(
             PoolPlan(
                 pool=name,
-                nodes=inventory(pool),
+                nodes=pool.inventory,
                 needed=_anywhere(here, [one.groups for one in here]),
                 peak=_anywhere(here, [one.groups + one.extra for one in here]),
                 arranged=laid.arranged,
@@ -124,7 +125,7 @@ def _anywhere(demands: Sequence[Demand], groups: Sequence[int]) -> int:
 def _packing(pool: Pool, demand: Demand, lie: Layout) -> Packing:
     required = demand.placement is not None and demand.placement.mode == "required"
     placed = demand.groups + demand.extra
-    if inventory(pool) is not None:
+    if pool.inventory is not None:
         own = (demand.serving, demand.workload)
         placed = sum(len(run.groups) for run in lie.runs if (run.serving, run.workload) == own)
     return Packing(
@@ -158,14 +159,8 @@ def most_in_one(pool: Pool, demand: Demand) -> int:
     if not pool.domains or level not in pool.levels:
         return demand.groups
     depth = pool.levels.index(level) + 1
-    sizes: dict[At, int] = {}
-    parts: dict[At, dict[At, None]] = {}
-    for domain in pool.domains:
-        sizes[domain.at[:depth]] = sizes.get(domain.at[:depth], 0) + domain.nodes
-        if alone in above(pool)[depth:]:
-            finer = domain.at[: pool.levels.index(alone) + 1]
-            parts.setdefault(domain.at[:depth], {})[finer] = None
-    fit = max(sizes.values()) * per_node(demand) // demand.size
-    if parts:
-        fit = min(fit, max(map(len, parts.values())))
+    fit = max(pool.sizes(depth).values()) * per_node(demand) // demand.size
+    if alone in pool.above_host[depth:]:
+        parts = Counter(at[:depth] for at in pool.sizes(pool.levels.index(alone) + 1))
+        fit = min(fit, max(parts.values()))
     return min(demand.groups, fit)

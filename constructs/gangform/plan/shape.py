@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gangform.admission.admission import Placement
-from gangform.apis.core import GPU_CLIQUE, HOSTNAME, DeploymentForm
+from gangform.apis.core import GPU_CLIQUE, DeploymentForm
 from gangform.apis.forms import Form
 from gangform.apis.leaderworkerset import LeaderWorkerSetForm
 from gangform.engines.engine import Shape
@@ -108,10 +108,9 @@ def placement_of(serving: Serving, pool: Pool, size: int) -> Placement | None:
     """Where a group has to be together: as declared; else preferred at the finest level above the host."""
     if serving.topology is not None:
         return Placement(serving.topology.level, serving.topology.mode)
-    above = [level for level in pool.levels if level != HOSTNAME]
-    if size == 1 or not above:
+    if size == 1 or not pool.above_host:
         return None
-    return Placement(above[-1], "preferred")
+    return Placement(pool.above_host[-1], "preferred")
 
 
 def check(serving: Serving, shape: Shape, hardware: HardwareShape, at: Path) -> Iterator[Finding]:

@@ -6,10 +6,9 @@ Free GPUs are not free domains. That something cannot be is said only where no w
 from collections.abc import Iterator, Sequence
 
 from gangform.admission.admission import Demand
-from gangform.apis.core import HOSTNAME
 from gangform.findings import Finding, InputPath, Severity, counted, declare
 from gangform.inputs.cluster import Cluster, Pool
-from gangform.plan.laying import above, bound, least_nodes, needed, per_node
+from gangform.plan.laying import bound, least_nodes, needed, per_node
 from gangform.plan.layout import At
 from gangform.plan.placement import Packing, PoolPlan
 
@@ -99,7 +98,7 @@ def check(
 def _paths(name: str, cluster: Cluster) -> Iterator[Finding]:
     """Domains whose place is not said to the end: what lies in them cannot be told apart."""
     pool = cluster.pools[name]
-    wanted = [level for level in pool.levels if level != HOSTNAME]
+    wanted = pool.above_host
     for index, domain in enumerate(pool.domains or ()):
         if len(domain.at) != len(wanted):
             yield Finding(
@@ -185,7 +184,7 @@ def _unplaced(plan: PoolPlan, packing: Packing, demand: Demand, pool: Pool) -> F
         code, kind, total = NO_DOMAIN if plan.certain else NOT_FOUND, "", packing.wanted
     elif demand.surge_first and room is not None and not room.groups and room.certain:
         code, fix = CANNOT_SURGE, ", or set maxSurge 0 and maxUnavailable 1"
-    upper = above(pool)
+    upper = pool.above_host
     depth = upper.index(packing.level) + 1 if packing.level in upper else len(upper)
     domains = free_domains(plan, depth)
     nodes = sum(free for _, free in domains)
