@@ -108,6 +108,28 @@ def test_groups_that_may_lie_anywhere_take_scattered_nodes() -> None:
     assert lost(plan_of({"nodes": 4}, groups=2), "gpu/0").home == 0
 
 
+def test_where_no_domain_is_known_any_free_node_is_a_home() -> None:
+    pool = {"nodes": 6, "levels": (RACK,)}
+    assert lost(plan_of(pool, **required(groups=2, backend="none")), "gpu/0").home == 1
+
+
+def test_workloads_of_one_name_in_two_namespaces_are_two() -> None:
+    """The second group of one serving, a set of its own, is called like the other serving's only set."""
+    here = cluster(pool=racks(2, 2, 1, 1), lws_scheduler_provider="none", gitops="argocd")
+    apart = planned(on=here, name="a", **required(groups=2, backend="volcano-podgroup"))
+    small = planned(on=here, name="a-1", namespace="other", groups=1, parallelism={"tensor": 8})
+    plan = plan_cluster(here, [apart, small])
+    names = [one.workload for one in plan.demands]
+    assert names == ["a-0", "a-1", "a-1"]
+    rack = next(
+        one
+        for one in assumed(plan)
+        if one.group == 0 and one.workload == "a-1" and one.serving == "a"
+    )
+    (found,) = losses(plan, assumed(plan), rack.nodes, on_map=True)
+    assert (found.serving, found.home) == ("a", 0)
+
+
 def test_where_each_group_is_a_workload_it_is_counted_as_a_group() -> None:
     here = cluster(pool=racks(2, 2, 2), lws_scheduler_provider="none", gitops="argocd")
     plan = plan_cluster(here, [planned(on=here, **required(groups=3, backend="volcano-podgroup"))])

@@ -304,6 +304,14 @@ def test_exclusive_topology_alone_keeps_groups_apart(make_plan: MakePlan, fill: 
     assert "spread" not in said(spread=None)
 
 
+def test_replicas_of_one_pod_share_the_domain_of_a_level_that_nothing_keeps(fill: Fill) -> None:
+    """Without a backend a Deployment gets no exclusive topology: nothing keeps its replicas apart."""
+    alone = {"parallelism": Parallelism(tensor=8), "topology": TopologyRequest(level=RACK)}
+    plan = fill({**alone, "backend": "none", "groups": 3}, racks=(4, 4))
+    assert not only(plan, "no-domain-for-group")
+    assert plan.pools[0].packings[0].placed == 3
+
+
 def test_without_an_inventory_one_domain_takes_all(fill: Fill) -> None:
     assert fill({"groups": 6}).pools[0].packings[0].most_in_one == 6
 

@@ -10,13 +10,14 @@ from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from gangform.admission.admission import Demand
-from gangform.apis.core import HOSTNAME
 from gangform.plan.cluster import ClusterPlan
-from gangform.plan.laying import portions
-from gangform.plan.layout import At, Node, Portions, less
-from gangform.plan.layout import places as places_for
+from gangform.plan.laying import load
+from gangform.plan.layout import At, Load, Node, Portions, less, places
 from gangform.plan.placement import PoolPlan
+
+_Workload = tuple[str, str]
+"""Serving and workload."""
+_Group = tuple[str, str, int]
 
 
 class Held(NamedTuple):
@@ -30,26 +31,20 @@ class Held(NamedTuple):
     serves: bool = True
     """Whether it is whole and ready."""
 
+    @property
+    def of(self) -> _Workload:
+        """Whose group it is."""
+        return self.serving, self.workload
+
+    @property
+    def name(self) -> _Group:
+        """What tells it from every other group."""
+        return self.serving, self.workload, self.group
+
 
 def node_name(pool: str, node: Node) -> str:
     """A node of the map: its pool, its domain, its number in it: `h100/block-1/rack-2/0`."""
     return "/".join((pool, *node.at, str(node.number)))
-
-
-class _Need(NamedTuple):
-    """What a group asks of a domain."""
-
-    taken: Portions
-    size: int
-    depth: int
-    """Levels of the domain that has to hold it whole; 0: the pool."""
-    host: bool
-    """One node has to hold it."""
-
-    def places(self, left: Portions) -> int:
-        """Pods that still find room on a node."""
-        pods = max(0, places_for(self.taken, left))
-        return pods // self.size * self.size if self.host else pods
 
 
 class Homes:
@@ -57,13 +52,19 @@ class Homes:
 
     def __init__(self, plan: ClusterPlan, held: Iterable[Held]) -> None:
         """Lay the groups where they are held."""
-        self._demands = {demand.workload: demand for demand in plan.demands}
-        self._levels = {name: pool.levels for name, pool in plan.cluster.pools.items()}
+        # What a group asks of a domain, the same for all groups that are alike.
+        self._asks: dict[_Workload, Load] = {}
+        self._pool: dict[_Workload, str] = {}
+        for demand in plan.demands:
+            one = load(plan.cluster.pools[demand.pool], demand, "wanted")
+            own = (demand.serving, demand.workload)
+            self._asks[own] = one._replace(serving="", workload="", groups=range(0))
+            self._pool[own] = demand.pool
         by_pool: dict[str, list[Held]] = {}
-        for one in held:
-            by_pool.setdefault(self._demands[one.workload].pool, []).append(one)
+        for group in held:
+            by_pool.setdefault(self._pool[group.of], []).append(group)
         self._pools = {
-            pool.pool: _Pool(pool, by_pool.get(pool.pool, ()), self._demands) for pool in plan.pools
+            pool.pool: _Pool(pool, by_pool.get(pool.pool, ()), self._asks) for pool in plan.pools
         }
 
     def find(self, moved: Sequence[Held], gone: frozenset[str]) -> int:
@@ -71,11 +72,10 @@ class Homes:
 
         Surge and spare groups of the map hold nothing: they are what is kept free for this.
         """
-        demand = self._demands[moved[0].workload]
-        pool, need = self._pools[demand.pool], _need(demand, self._levels[demand.pool])
+        need = self._asks[moved[0].of]
+        pool = self._pools[self._pool[moved[0].of]]
         room = pool.room(need, moved, gone)
-        alone = demand.exclusive and need.depth > 0
-        if alone:
+        if need.exclusive:
             held = pool.held(need.depth, moved, gone)
             room = {at: pods for at, pods in room.items() if at not in held}
         for found in range(len(moved)):
@@ -83,14 +83,14 @@ class Homes:
             if not fitting:
                 return found
             pods, at = min(fitting)
-            room[at] = 0 if alone else pods - need.size
+            room[at] = 0 if need.exclusive else pods - need.size
         return len(moved)
 
 
 class _Pool:
     """The nodes of one pool, and what lies on each."""
 
-    def __init__(self, pool: PoolPlan, held: Iterable[Held], demands: dict[str, Demand]) -> None:
+    def __init__(self, pool: PoolPlan, held: Iterable[Held], asks: dict[_Workload, Load]) -> None:
         self._at: dict[str, At] = {
             node_name(pool.pool, Node(domain.at, number)): domain.at
             for domain in pool.domains
@@ -98,20 +98,19 @@ class _Pool:
         }
         self._left: dict[str, Portions] = {}
         """Of a node that something lies on."""
-        self._on: dict[str, list[tuple[tuple[str, int], Portions, int]]] = {}
+        self._on: dict[str, list[tuple[_Group, Portions, int]]] = {}
         """By node: which groups, what each of their pods takes, and how many of them."""
-        self._rooms: dict[_Need, dict[At, int]] = {}
-        taken = {name: portions(one) for name, one in demands.items() if one.pool == pool.pool}
+        self._rooms: dict[Load, dict[At, int]] = {}
         for one in held:
-            pods, each = demands[one.workload].size, taken[one.workload]
+            pods, each = asks[one.of].size, asks[one.of].taken
             for node in one.nodes:
                 before = self._left.get(node, _whole(each))
-                here = min(pods, places_for(each, before)) if len(one.nodes) > 1 else pods
+                here = min(pods, places(each, before)) if len(one.nodes) > 1 else pods
                 self._left[node] = less(before, each, here)
-                self._on.setdefault(node, []).append(((one.workload, one.group), each, here))
+                self._on.setdefault(node, []).append((one.name, each, here))
                 pods -= here
 
-    def room(self, need: _Need, moved: Iterable[Held], gone: frozenset[str]) -> dict[At, int]:
+    def room(self, need: Load, moved: Iterable[Held], gone: frozenset[str]) -> dict[At, int]:
         """Pods that each domain takes without the nodes that are gone and the groups that move."""
         if need not in self._rooms:
             whole: dict[At, int] = {}
@@ -120,7 +119,7 @@ class _Pool:
                 whole[at[: need.depth]] = whole.get(at[: need.depth], 0) + pods
             self._rooms[need] = whole
         room = dict(self._rooms[need])
-        moving = {(one.workload, one.group) for one in moved}
+        moving = {one.name for one in moved}
         for node in self._touched(moved, gone):
             domain = self._at[node][: need.depth]
             room[domain] -= need.places(self._left.get(node, _whole(need.taken)))
@@ -130,7 +129,7 @@ class _Pool:
 
     def held(self, depth: int, moved: Iterable[Held], gone: frozenset[str]) -> Collection[At]:
         """Domains in which something stays."""
-        moving = {(one.workload, one.group) for one in moved}
+        moving = {one.name for one in moved}
         touched = self._touched(moved, gone)
         return {
             self._at[node][:depth]
@@ -144,7 +143,7 @@ class _Pool:
         nodes = gone.union(*(one.nodes for one in moved))
         return frozenset(node for node in nodes if node in self._at)
 
-    def _without(self, node: str, moving: Collection[tuple[str, int]], need: _Need) -> Portions:
+    def _without(self, node: str, moving: Collection[_Group], need: Load) -> Portions:
         left = self._left.get(node, _whole(need.taken))
         for group, each, pods in self._on.get(node, ()):
             if group in moving:
@@ -155,12 +154,3 @@ class _Pool:
 def _whole(taken: Portions) -> Portions:
     """A node that nothing lies on."""
     return (Fraction(1),) * len(taken)
-
-
-def _need(demand: Demand, levels: Sequence[str]) -> _Need:
-    placement, size = demand.placement, demand.size
-    taken, depth, host = portions(demand), 0, False
-    if placement is not None and placement.mode == "required" and placement.level in levels:
-        host = placement.level == HOSTNAME
-        depth = list(levels).index(placement.level) + (not host)
-    return _Need(taken, size, depth, host)

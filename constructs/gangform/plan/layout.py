@@ -161,7 +161,8 @@ class _Rest(NamedTuple):
 
 def places(taken: Portions, left: Portions) -> int:
     """Pods that find room in what a node has left."""
-    return min((have // want for have, want in zip(left, taken, strict=True) if want), default=0)
+    fits = (have // want for have, want in zip(left, taken, strict=True) if want)
+    return max(0, min(fits, default=0))
 
 
 def less(left: Portions, taken: Portions, pods: int) -> Portions:

@@ -288,7 +288,7 @@ class _Composer:
             worker=self.pods.counted,
             placement=shape.placement_of(serving, self.found.pool, self.split.size),
             spread=serving.spread,
-            exclusive=self.policy.exclusive,
+            exclusive=self.policy.exclusive and form.can.runs_groups,
             priority_class=serving.admission.priority_class,
             pod_priority=serving.pods.priority_class_name,
             startup_policy=serving.startup_policy,
