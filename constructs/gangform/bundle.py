@@ -4,7 +4,7 @@ The order is fixed: builders, the backend's objects, the user's patches, server 
 waves, rules. So rules judge what will be applied, patches included.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from gangform.admission.admission import backend
 from gangform.apis import argocd, core
 from gangform.apis.pods import needs
 from gangform.apis.views import Documents, form_of
-from gangform.documents.document import Document, Key, Manifest, dig, key_of, mapping
+from gangform.documents.document import Document, Key, Manifest, key_of, mapping, text
 from gangform.documents.emit import EmitError, emit
 from gangform.findings import (
     DocumentPath,
@@ -115,7 +115,7 @@ class Bundle(NamedTuple):
         here = f"serving {self.name}" if isinstance(self.plan, ServingPlan) else "the cluster"
         fix = f"correct the value in the inputs of {here} that it comes from"
         found = Finding(code=UNWRITABLE, at=place, what=f"{key}: {error.what}", fix=fix)
-        return _at_input(found, {key: self}) or found
+        return _at_input(found, {key[1:]: (key, self)}) or found
 
 
 def bundle(plan: ServingPlan) -> Bundle:
@@ -280,6 +280,10 @@ def _over_plan(document: Document, path: Path, name: str, at: InputPath) -> Find
     )
 
 
+_Owners = Mapping[tuple[str, str, str] | None, tuple[Key, Bundle]]
+"""By kind, namespace and name, which is what a finding knows of an object: its key, and whose it is."""
+
+
 def judge_bundles(
     bundles: Sequence[Bundle],
     cluster: Cluster,
@@ -306,33 +310,34 @@ def judge_bundles(
         complete=complete,
         provider=None if provider == "unknown" else provider,
     )
-    owners = {document.key: each for each in bundles for document in each.documents}
+    owners: _Owners = {one.key[1:]: (one.key, each) for each in bundles for one in each.documents}
     alone = {one.sort_key() for one in judge(Documents(beside), context)} if beside else set()
     strange = {each.key[1:] for each in beside if not _touches(each, documents, owners)}
     found = [
         one
         for one in judge(documents, context, forks=forks)
-        if one.sort_key() not in alone and not _at_one_of(one, strange) and not _said(one, owners)
+        if one.sort_key() not in alone and _object(one) not in strange and not _said(one, owners)
     ]
     if not complete:
         return ordered(_at_input(one, owners) or one for one in found)
     return ordered(_translate(one, owners) for one in found)
 
 
-def _touches(foreign: Document, documents: Documents, own: Mapping[Key, Bundle]) -> bool:
+def _touches(foreign: Document, documents: Documents, own: _Owners) -> bool:
     """Whether an object of others is about pods or objects of ours."""
     spec, space = mapping(foreign.manifest, "spec"), foreign.key.namespace
     chosen = mapping(spec, "selector", "matchLabels") or mapping(spec, "selector")
     wanted = {key: value for key, value in chosen.items() if isinstance(value, str)}
-    if wanted and any(pod.document.key in own for pod in documents.pods(space, wanted)):
+    if wanted and any(pod.document.key[1:] in own for pod in documents.pods(space, wanted)):
         return True
-    target = (dig(spec, "scaleTargetRef", "kind"), space, dig(spec, "scaleTargetRef", "name"))
-    return any(key == foreign.key or (key.kind, key.namespace, key.name) == target for key in own)
+    kind, name = text(spec, "scaleTargetRef", "kind"), text(spec, "scaleTargetRef", "name")
+    return foreign.key[1:] in own or (kind, space, name) in own
 
 
-def _at_one_of(finding: Finding, objects: Collection[tuple[str, str, str]]) -> bool:
+def _object(finding: Finding) -> tuple[str, str, str] | None:
+    """Whose field it is at; `None` for what is in the inputs."""
     at = finding.at
-    return isinstance(at, DocumentPath) and (at.kind, at.namespace, at.name) in objects
+    return (at.kind, at.namespace, at.name) if isinstance(at, DocumentPath) else None
 
 
 def _beside(bundles: Sequence[Bundle], cluster: Cluster) -> Iterator[Key]:
@@ -362,17 +367,13 @@ def _patched_in(each: Bundle) -> Iterator[Key]:
                         yield Key("", kind, document.key.namespace, name)
 
 
-def _said(finding: Finding, owners: Mapping[Key, Bundle]) -> bool:
+def _said(finding: Finding, owners: _Owners) -> bool:
     """Whether the plan of the serving whose object it is has said the same already."""
-    at = finding.at
-    return isinstance(at, DocumentPath) and any(
-        said_by_plan(finding.code, each.plan)
-        for key, each in owners.items()
-        if (key.kind, key.namespace, key.name) == (at.kind, at.namespace, at.name)
-    )
+    known = owners.get(_object(finding))
+    return known is not None and said_by_plan(finding.code, known[1].plan)
 
 
-def _translate(finding: Finding, owners: Mapping[Key, Bundle]) -> Finding:
+def _translate(finding: Finding, owners: _Owners) -> Finding:
     """A finding at the patch or pod field that caused it; else, where it breaks, a fault of ours."""
     if (found := _at_input(finding, owners)) is not None:
         return found
@@ -383,18 +384,16 @@ def _translate(finding: Finding, owners: Mapping[Key, Bundle]) -> Finding:
     return finding
 
 
-def _at_input(finding: Finding, owners: Mapping[Key, Bundle]) -> Finding | None:
+def _at_input(finding: Finding, owners: _Owners) -> Finding | None:
     """The finding at the patch or pod field that caused it; `None` where neither did."""
     at = finding.at
     if not isinstance(at, DocumentPath):
         return finding
-    for key, each in owners.items():
-        if (key.kind, key.namespace, key.name) != (at.kind, at.namespace, at.name):
-            continue
-        for path, index in each.patched.get(key, {}).items():
-            if path[: len(at.path)] == at.path or at.path[: len(path)] == path:
-                assert isinstance(each.plan, ServingPlan)
-                return finding._replace(at=InputPath((*each.plan.at, "patches", index)))
-        if isinstance(each.plan, ServingPlan) and (place := extension_of(each.plan, at.path)):
-            return finding._replace(at=InputPath(place))
-    return None
+    known = owners.get(_object(finding))
+    if known is None or not isinstance(plan := known[1].plan, ServingPlan):
+        return None
+    for path, index in known[1].patched.get(known[0], {}).items():
+        if path[: len(at.path)] == at.path or at.path[: len(path)] == path:
+            return finding._replace(at=InputPath((*plan.at, "patches", index)))
+    place = extension_of(plan, at.path)
+    return finding._replace(at=InputPath(place)) if place else None
