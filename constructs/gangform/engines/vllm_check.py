@@ -232,8 +232,7 @@ def _cuts(ask: LaunchRequest, model: Architecture, *, tensor: int, whole: bool) 
     tensor ranks, but for expert parallelism together with data parallelism, where each rank may keep them whole.
     """
     attention, experts = model.attention, model.experts
-    dense = model.dense_layers if model.dense_layers is not None else int(experts is None)
-    if model.dense_width and dense:
+    if model.dense_width and model.without_experts:
         yield _Cut("dense layers", model.dense_width, tensor)
     if experts is not None:
         replicas = ask.shape.data * ask.shape.prefill_context

@@ -135,7 +135,7 @@ def _forward(ask: LaunchRequest, model: Architecture, tokens: int) -> int:
     width = (model.dense_width or 0) // ask.shape.tensor
     if model.experts is not None:
         shared = model.experts.shared * model.experts.width // ask.shape.tensor
-        width = max(shared, width if model.dense_layers else 0)
+        width = max(shared, width if model.without_experts else 0)
     held = (
         table.HIDDEN_COPIES.value * model.hidden * model.streams + table.WIDTH_COPIES.value * width
     )

@@ -132,6 +132,13 @@ class Architecture(Model):
     """Whether embedding and output head are one table in the checkpoint."""
 
     @property
+    def without_experts(self) -> int:
+        """Layers without experts."""
+        if self.dense_layers is not None:
+            return self.dense_layers
+        return 0 if self.experts else self.layers
+
+    @property
     def attending(self) -> int:
         """Layers that keep every token."""
         if self.full_layers is not None:

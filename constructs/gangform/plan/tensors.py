@@ -62,10 +62,13 @@ def tensor_classes(model: ModelProfile, architecture: Architecture) -> Classes:
     rest = max(left - experts - replicated, Fraction(0))
     if stored.experts is not None and stored.experts.held is not None:
         experts = Fraction(stored.experts.held)
-    dense = architecture.dense_layers
-    if dense is None:
-        dense = 0 if architecture.experts else architecture.layers
-    held = dense * 3 * architecture.hidden * (architecture.dense_width or 0) * element
+    held = (
+        architecture.without_experts
+        * 3
+        * architecture.hidden
+        * (architecture.dense_width or 0)
+        * element
+    )
     held = min(held, rest)
     return Classes(experts, table, replicated, held, rest - held, element)
 
@@ -176,9 +179,7 @@ def _reckoned(
     whole = stored.replicated * part
     whole += _copied_heads(architecture, shape.tensor, stored.element) * part
     experts = architecture.experts
-    dense = architecture.dense_layers
-    if dense is None:
-        dense = 0 if experts else architecture.layers
+    dense = architecture.without_experts
     if dense:
         here = max(0, min(first + count, dense) - first)
         if experts is not None and experts.layers is not None:
