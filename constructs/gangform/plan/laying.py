@@ -28,8 +28,8 @@ class Room(NamedTuple):
     """Pods that find a node, where no group has to be whole."""
     nodes: int
     """Nodes that one group takes."""
-    certain: bool
-    """Whether no way to lay the wanted groups leaves a place for one more than `groups`, where that is not all."""
+    none: bool
+    """Whether no way to lay the wanted groups leaves a place for even one."""
 
 
 class Laid(NamedTuple):
@@ -193,22 +193,15 @@ class _Laying:
         """What is free for the surge groups of one demand while no other rolls."""
         surge, alone = load(self.pool, demand, "surge"), lie.copy()
         pods, groups = alone.room(surge), alone.lay(surge)
-        nodes, certain = needed(demand.size, surge.per_node), False
+        nodes, most, none = needed(demand.size, surge.per_node), len(surge.groups), False
         wanted = [load(self.pool, one, "wanted") for one in self.order]
         # All of them, or at least one more than find a place as the wanted groups lie now.
-        for more in dict.fromkeys((len(surge.groups), groups + 1)):
-            if more > len(surge.groups):
-                break
+        for more in dict.fromkeys((most, groups + 1)) if groups < most else ():
             found = self._search([*wanted, surge._replace(groups=surge.groups[:more])])
             if isinstance(found, Layout):
-                return Room(
-                    max(more, groups),
-                    max(pods, more * demand.size),
-                    nodes,
-                    more < len(surge.groups),
-                )
-            certain = found.certain
-        return Room(groups, pods, nodes, certain)
+                return Room(more, max(pods, more * demand.size), nodes, none=False)
+            none = found.certain and not groups
+        return Room(groups, pods, nodes, none)
 
     # ── another way ──────────────────────────────────────────────────────────────────────────────
 

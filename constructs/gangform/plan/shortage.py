@@ -182,7 +182,7 @@ def _unplaced(plan: PoolPlan, packing: Packing, demand: Demand, pool: Pool) -> F
     room = plan.rooms.get((packing.serving, packing.workload))
     if packing.placed < packing.wanted:
         code, kind, total = NO_DOMAIN if plan.certain else NOT_FOUND, "", packing.wanted
-    elif demand.surge_first and room is not None and not room.groups and room.certain:
+    elif demand.surge_first and room is not None and room.none:
         code, fix = CANNOT_SURGE, ", or set maxSurge 0 and maxUnavailable 1"
     upper = pool.above_host
     depth = upper.index(packing.level) + 1 if packing.level in upper else len(upper)
