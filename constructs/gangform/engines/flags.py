@@ -100,6 +100,11 @@ def number(flags: Sequence[Given], name: str, default: int) -> int | None:
     return int(text) if is_number(text) else None
 
 
+def count(flags: Sequence[Given], name: str) -> int | None:
+    """The number above 0 that a flag gives; `None` where it gives none."""
+    return number(flags, name, 0) or None
+
+
 def repeated(flags: Sequence[Given], names: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
     """Flags of these names that are given twice with different values."""
     found = []

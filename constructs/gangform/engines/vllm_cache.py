@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gangform.engines import flags, vllm_args
 from gangform.engines import vllm_overheads as table
 from gangform.engines.engine import LaunchRequest
-from gangform.engines.flags import Given, is_number
+from gangform.engines.flags import Given
 from gangform.units import Bytes
 
 BYTES = "--kv-cache-memory-bytes"
@@ -77,7 +77,7 @@ def latent_entry(ask: LaunchRequest) -> int | None:
 
 def block(own: Sequence[Given]) -> int:
     """Tokens a block of the cache."""
-    return _positive(own, BLOCK) or table.BLOCK
+    return flags.count(own, BLOCK) or table.BLOCK
 
 
 class Pinned(NamedTuple):
@@ -90,7 +90,7 @@ class Pinned(NamedTuple):
 
 def pinned(own: Sequence[Given]) -> Pinned:
     """What arguments say of the size of the cache; what cannot be read is not there."""
-    count = _positive(own, BLOCKS)
+    count = flags.count(own, BLOCKS)
     size = amount(flags.value(own, BYTES))
     held = Bytes(size) if size else None
     flag = BLOCKS if count else BYTES if held is not None else ""
@@ -107,16 +107,11 @@ def reads(ask: LaunchRequest, one: Given) -> bool:
     if one.flag == BLOCKS:
         # Blocks of several kinds of layers are cut to one size, which no single figure says.
         model = ask.model.architecture
-        return is_number(value) and int(value) > 0 and (model is None or model.uniform)
-    return one.flag == BLOCK and is_number(value) and int(value) > 0
+        return flags.count([one], BLOCKS) is not None and (model is None or model.uniform)
+    return flags.count([one], BLOCK) is not None
 
 
 def _format(ask: LaunchRequest) -> str:
     """The number format of the cache: that of the inputs, else that of the arguments."""
     own = flags.value(vllm_args.given(ask.options.args), FORMAT)
     return ask.options.kv_cache_type if ask.options.kv_cache_type != "auto" else own
-
-
-def _positive(own: Sequence[Given], flag: str) -> int | None:
-    text = flags.value(own, flag)
-    return int(text) if is_number(text) and int(text) > 0 else None

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from gangform.engines import flags, vllm_adapters, vllm_args, vllm_cache, vllm_flags
 from gangform.engines import vllm_overheads as table
 from gangform.engines.engine import LaunchRequest, MemoryTerms, Part
-from gangform.engines.flags import is_number, last
 from gangform.engines.vllm_draft import draft
 from gangform.engines.vllm_graphs import graphs
 from gangform.engines.vllm_partition import partition
@@ -101,8 +100,7 @@ def batch(ask: LaunchRequest, era: table.Era) -> tuple[int, int]:
     if not era.chunked and ask.context <= table.CHUNKED_FROM.value:
         tokens = max(tokens, ask.context)
     sequences = int((table.SEQUENCES if large else table.SEQUENCES_SMALL).value)
-    told = flags.value(own, "--max-num-seqs")
-    sequences = int(told) if is_number(told) and int(told) > 0 else sequences
+    sequences = flags.count(own, "--max-num-seqs") or sequences
     # No default step is larger than all sequences at full length (vLLM: _set_default_max_num_seqs_and_batched_tokens).
     # Where somebody gives one, `8k` and `8K` are numbers (vLLM: human_readable_int).
     told = flags.value(own, "--max-num-batched-tokens")
@@ -162,8 +160,7 @@ def _communication(ask: LaunchRequest, era: table.Era) -> tuple[Bytes, str]:
 
 def _offloaded(ask: LaunchRequest) -> Bytes:
     """What `--cpu-offload-gb` leaves on the host; vLLM counts GiB of each GPU."""
-    one = last(vllm_args.given(ask.options.args), "--cpu-offload-gb")
-    text = (one.value or "") if one is not None else ""
+    text = flags.value(vllm_args.given(ask.options.args), "--cpu-offload-gb")
     return Bytes.gib(text) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) else Bytes(0)
 
 
