@@ -6,6 +6,7 @@ what runs behind the back of every manifest.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 
 from gangform.engines import flags
 from gangform.engines.engine import LaunchRequest
@@ -125,6 +126,10 @@ _KNOWN = (
     SHUTDOWN,
 )
 
+_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
+_MOST = 10**15
+"""Larger than any cache in bytes, and any length."""
+
 _JOINED = re.compile(r"^--?[A-Za-z][-\w.]*\s")
 
 
@@ -166,6 +171,24 @@ def _meant(name: str) -> str:
 def two_in_one(args: Sequence[str]) -> list[int]:
     """Items that hold a flag and its value with a space between: the engine takes each for one unknown flag."""
     return [index for index, argument in enumerate(args) if _JOINED.match(argument)]
+
+
+def amount(text: str) -> int | None:
+    """A number as vLLM reads one: `4096`, `1.5g` of 10^9, `4G` of 2^30; `None` where it refuses the text.
+
+    Source: human_readable_int in vLLM's argument parser, which takes decimals with small letters only.
+    """
+    found = re.fullmatch(r"([0-9]{1,15})(\.[0-9]{1,9})?([kKmMgGtT])?", text.strip())
+    if found is None:
+        return None
+    whole, part, letter = found.groups()
+    if letter is None or letter.isupper():
+        if part:
+            return None
+        size = int(whole) * 1024 ** (_POWERS[letter.lower()] if letter else 0)
+    else:
+        size = int(Decimal(whole + (part or "")) * 1000 ** _POWERS[letter])
+    return size if size <= _MOST else None
 
 
 def redundant_experts(own: Sequence[Given]) -> int:

@@ -6,7 +6,6 @@ over it, and a request is checked against that many blocks (vLLM: determine_avai
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -34,28 +33,6 @@ ELEMENTS = {
     "fp8_ds_mla": 1,
 }
 """Bytes a cached element by number format; `None`: those of the model's own numbers (vLLM: CacheDType)."""
-
-_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
-_MOST = 10**15
-"""Larger than any cache, in bytes."""
-
-
-def amount(text: str) -> int | None:
-    """A number as vLLM reads one: `4096`, `1.5g` of 10^9, `4G` of 2^30; `None` where it refuses the text.
-
-    Source: human_readable_int in vLLM's argument parser, which takes decimals with small letters only.
-    """
-    found = re.fullmatch(r"([0-9]{1,15})(\.[0-9]{1,9})?([kKmMgGtT])?", text.strip())
-    if found is None:
-        return None
-    whole, part, letter = found.groups()
-    if letter is None or letter.isupper():
-        if part:
-            return None
-        size = int(whole) * 1024 ** (_POWERS[letter.lower()] if letter else 0)
-    else:
-        size = int(Decimal(whole + (part or "")) * 1000 ** _POWERS[letter])
-    return size if size <= _MOST else None
 
 
 def element(ask: LaunchRequest) -> Decimal:
@@ -91,7 +68,7 @@ class Pinned(NamedTuple):
 def pinned(own: Sequence[Given]) -> Pinned:
     """What arguments say of the size of the cache; what cannot be read is not there."""
     count = flags.count(own, BLOCKS)
-    size = amount(flags.value(own, BYTES))
+    size = vllm_args.amount(flags.value(own, BYTES))
     held = Bytes(size) if size else None
     flag = BLOCKS if count else BYTES if held is not None else ""
     return Pinned(held, count, flag)
@@ -103,7 +80,7 @@ def reads(ask: LaunchRequest, one: Given) -> bool:
     if one.flag == FORMAT:
         return value in ELEMENTS
     if one.flag == BYTES:
-        return bool(amount(value))
+        return bool(vllm_args.amount(value))
     if one.flag == BLOCKS:
         # Blocks of several kinds of layers are cut to one size, which no single figure says.
         model = ask.model.architecture

@@ -104,7 +104,7 @@ def batch(ask: LaunchRequest, era: table.Era) -> tuple[int, int]:
     # No default step is larger than all sequences at full length (vLLM: _set_default_max_num_seqs_and_batched_tokens).
     # Where somebody gives one, `8k` and `8K` are numbers (vLLM: human_readable_int).
     told = flags.value(own, "--max-num-batched-tokens")
-    tokens = min(vllm_cache.amount(told) or min(tokens, sequences * ask.context), _MOST_TOKENS)
+    tokens = min(vllm_args.amount(told) or min(tokens, sequences * ask.context), _MOST_TOKENS)
     return tokens, min(tokens, sequences)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from gangform.documents.document import Manifest
 from gangform.engines.engine import Translation
 from gangform.engines.flags import Given, is_number, last, value
-from gangform.engines.vllm_args import OWNED, given, model_of, positional, positive
+from gangform.engines.vllm_args import OWNED, amount, given, model_of, positional, positive
 from gangform.engines.vllm_read import server_words
 
 _SIZES: Final = {
@@ -29,8 +29,6 @@ _CACHE: Final = "--kv-cache-dtype"
 _SHARE: Final = "--gpu-memory-utilization"
 _OURS: Final = {"--port": "8000", "--master-port": "29501"}
 """Flags whose value gangform always writes so."""
-_THOUSANDS: Final = {"k": 1000, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
-"""How vLLM reads the letter behind a length (`engines §1.1`: `human_readable_int`)."""
 
 
 def translate(container: Manifest) -> Translation | None:
@@ -54,7 +52,7 @@ def translate(container: Manifest) -> Translation | None:
     if last(flags, _EXPERTS) is not None:
         parallelism["expertParallel"] = True
     length = last(flags, "--max-model-len")
-    context = _length(length.value or "") if length is not None else None
+    context = (amount(length.value or "") or None) if length is not None else None
     if length is not None and context is None:
         unread.append((_written(words, length), "the length is not written out"))
     options: dict[str, Any] = {}
@@ -118,14 +116,6 @@ def _dropped(one: Given, options: dict[str, Any], *, owned: bool) -> str:
         return "the plan decides it"
     local = one.flag.startswith("--data-parallel-") and one.flag != "--data-parallel-size"
     return "the plan places data ranks by itself" if owned and local else ""
-
-
-def _length(text: str) -> int | None:
-    found = re.fullmatch(r"([0-9]{1,9})(\.[0-9]+)?([kKmMgG]?)", text)
-    if found is None or (found[2] and found[3] not in "kmg"):
-        return None
-    number = float(found[1] + (found[2] or "")) if found[2] else int(found[1])
-    return int(number * _THOUSANDS.get(found[3], 1)) or None
 
 
 def _written(words: Sequence[str], one: Given) -> str:
