@@ -125,6 +125,8 @@ def test_two_words_in_one_item_are_refused() -> None:
         "--quantization=awq",
         "--enable-eplb",
         "--enable-lora",
+        "--dtype=float32",
+        "--dtype=float",
         '--speculative-config={"method": "eagle3", "model": "org/head", "num_speculative_tokens": 3}',
     ],
 )
@@ -141,6 +143,9 @@ def test_arguments_that_change_memory_beyond_the_arithmetic_are_said(argument: s
         "--kv-cache-memory=32212254720",
         "--kv_cache_dtype=fp8_e5m2",
         "--block-size=64",
+        "--dtype=auto",
+        "--dtype=half",
+        "--dtype=bfloat16",
         "--num-gpu-blocks-override=4000",
         '--speculative-config={"method": "deepseek_mtp", "num_speculative_tokens": 1}',
         '--speculative-config={"method": "ngram", "num_speculative_tokens": 4}',

@@ -102,6 +102,28 @@ def test_a_spare_group_without_nodes_is_said(fill: Fill, codes: Codes) -> None:
     assert not found.breaks
 
 
+@pytest.mark.parametrize(
+    ("groups", "surge", "unavailable", "most"),
+    [(1, 1, 1, 1), (2, 2, 2, 2), (2, 2, 1, 3), (1, 3, 0, 2), (2, 1, 1, 3)],
+)
+def test_a_surge_that_no_rollout_makes_needs_no_nodes(
+    fill: Fill, codes: Codes, groups: int, surge: int, unavailable: int, most: int
+) -> None:
+    rollout = Rollout(max_surge=surge, max_unavailable=unavailable)
+    plan = fill({"groups": groups, "rollout": rollout}, nodes=2 * most)
+    assert plan.pools[0].peak == 2 * most
+    assert plan.pools[0].packings[0].placed == most
+    assert "surge-has-no-room" not in codes(plan.findings)
+    less = fill({"groups": groups, "rollout": rollout}, nodes=2 * most - 1).findings
+    assert {"surge-has-no-room", "surge-cannot-be-placed", "pool-too-small"} & set(codes(less))
+
+
+def test_a_spare_group_needs_its_nodes_where_no_surge_does(fill: Fill) -> None:
+    rollout = Rollout(max_surge=2, max_unavailable=1, spare_groups=1)
+    (pool,) = fill({"groups": 1, "rollout": rollout}, nodes=8).pools
+    assert pool.peak == 2 * 2
+
+
 def test_a_surge_that_has_to_come_first_and_finds_no_nodes_is_refused(
     fill: Fill, codes: Codes
 ) -> None:

@@ -160,6 +160,15 @@ def test_a_single_group_never_surges_with_one_unavailable(
     assert codes(faults(1, max_surge=1, max_unavailable=0)) == []
 
 
+def test_all_groups_never_surge_where_all_may_be_missing(faults: Faults, codes: Codes) -> None:
+    idle, stops = faults(2, max_surge=2, max_unavailable=2)
+    assert codes([idle, stops]) == ["surge-does-not-happen", "rollout-stops-serving"]
+    assert "with 2 groups: its peak is 2 groups" in idle.what
+    # The lesser surge comes first, and so does the part of a surge that may not be missing.
+    assert codes(faults(2, max_surge=1, max_unavailable=2)) == ["rollout-stops-serving"]
+    assert codes(faults(2, max_surge=2, max_unavailable=1)) == []
+
+
 def test_a_rollout_that_takes_all_groups_says_for_how_long(faults: Faults, codes: Codes) -> None:
     (found,) = faults(1)
     assert codes([found]) == ["rollout-stops-serving"]

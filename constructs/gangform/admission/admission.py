@@ -89,6 +89,8 @@ class Demand(NamedTuple):
     """Whether the cold start rests on a declared or measured bandwidth."""
     surge: int = 0
     """How many of `extra` a rollout makes; the others are only kept free."""
+    idle: int = 0
+    """How many of `extra` a quota holds and no rollout makes: surge of fewer groups than it."""
     runs_groups: bool = True
     """Whether the workload is a set of groups; otherwise each replica is one pod of an ordinary kind."""
     surge_first: bool = False
@@ -102,6 +104,11 @@ class Demand(NamedTuple):
     def group(self) -> Resources:
         """Requests of one whole group."""
         return self.leader + self.worker * (self.size - 1)
+
+    @property
+    def beyond(self) -> int:
+        """Groups beyond those wanted that need a place: the larger of what a rollout makes and declared spare."""
+        return self.extra - self.idle
 
     @property
     def total(self) -> Resources:

@@ -66,6 +66,7 @@ MEMORY = frozenset(
         "--kv-cache-dtype",
         "--kv-cache-memory-bytes",
         "--block-size",
+        "--dtype",
         "--quantization",
         "--speculative-config",
         "--enable-eplb",

@@ -18,6 +18,10 @@ UNREAD = declare(
 )
 
 
+_WIDE = ("float32", "float")
+"""Values of `--dtype` of four bytes, which weights and cache take alike."""
+
+
 def check(ask: LaunchRequest) -> Iterator[Finding]:
     """Each such argument, with what to write instead."""
     for one in given(ask.options.args):
@@ -36,4 +40,7 @@ def check(ask: LaunchRequest) -> Iterator[Finding]:
 
 def _reads(ask: LaunchRequest, one: Given) -> bool:
     """Whether the arithmetic reckons with an argument."""
+    if one.flag == "--dtype":
+        # Every other value is as wide as what is reckoned with.
+        return one.value not in _WIDE or ask.model.weights == "fp32"
     return any(module.reads(ask, one) for module in (vllm_cache, vllm_draft, vllm_adapters))

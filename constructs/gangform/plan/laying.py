@@ -116,11 +116,11 @@ def load(pool: Pool, demand: Demand, kind: Kind) -> Load:
     depth = len(levels) if level == HOSTNAME else 0
     if level in levels:
         depth = levels.index(level) + 1
-    rolls = demand.groups + min(demand.surge, demand.extra)
+    rolls = demand.groups + min(demand.surge, demand.beyond)
     groups = {
         "wanted": range(demand.groups),
         "surge": range(demand.groups, rolls),
-        "spare": range(rolls, demand.groups + demand.extra),
+        "spare": range(rolls, demand.groups + demand.beyond),
     }
     return Load(
         serving=demand.serving,

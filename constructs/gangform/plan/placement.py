@@ -85,7 +85,7 @@ def derive(cluster: Cluster, demands: Sequence[Demand]) -> tuple[PoolPlan, ...]:
                 pool=name,
                 nodes=pool.inventory,
                 needed=_anywhere(here, [one.groups for one in here]),
-                peak=_anywhere(here, [one.groups + one.extra for one in here]),
+                peak=_anywhere(here, [one.groups + one.beyond for one in here]),
                 arranged=laid.arranged,
                 certain=laid.certain,
                 packings=tuple(_packing(pool, demand, laid.layout) for demand in here),
@@ -124,7 +124,7 @@ def _anywhere(demands: Sequence[Demand], groups: Sequence[int]) -> int:
 
 def _packing(pool: Pool, demand: Demand, lie: Layout) -> Packing:
     required = demand.placement is not None and demand.placement.mode == "required"
-    placed = demand.groups + demand.extra
+    placed = demand.groups + demand.beyond
     if pool.inventory is not None:
         own = (demand.serving, demand.workload)
         placed = sum(len(run.groups) for run in lie.runs if (run.serving, run.workload) == own)
@@ -133,7 +133,7 @@ def _packing(pool: Pool, demand: Demand, lie: Layout) -> Packing:
         workload=demand.workload,
         level=demand.placement.level if demand.placement is not None and required else None,
         wanted=demand.groups,
-        extra=demand.extra,
+        extra=demand.beyond,
         placed=placed,
         spread=spread_level(pool, demand),
         most_in_one=most_in_one(pool, demand),

@@ -12,7 +12,7 @@ from gangform.apis.apps import peak_replicas
 from gangform.apis.forms import Form
 from gangform.apis.leaderworkerset import FIELDS, REPAIRS, peak_groups, serving_groups
 from gangform.apis.versions import Release
-from gangform.findings import Finding, InputPath, Path, Severity, declare
+from gangform.findings import Finding, InputPath, Path, Severity, counted, declare
 from gangform.inputs.serving import Serving
 from gangform.plan.figures import formula
 from gangform.units import Seconds
@@ -43,7 +43,7 @@ NO_SURGE = declare(
 )
 SURGE_IDLE = declare(
     "surge-does-not-happen",
-    "A single group with surge and an unavailable group is taken down without a surge",
+    "No more groups than the surge, all of which may be missing, are taken down without a surge",
     Severity.DEGRADES,
     "lws §3; lab E2",
 )
@@ -104,6 +104,8 @@ class RolloutPlan(NamedTuple):
     """Groups that exist at the height; under an autoscaler while it stands at its maximum."""
     floor: int
     """Groups that keep serving at least; under an autoscaler while it stands at its minimum."""
+    made: int
+    """Groups of the peak beyond the wanted ones."""
     extra: int
     """Groups of capacity beyond the wanted ones: the larger of surge and spare."""
     duration: Seconds
@@ -111,6 +113,11 @@ class RolloutPlan(NamedTuple):
     stands at its minimum."""
     reason: str
     """Why these numbers."""
+
+    @property
+    def idle(self) -> int:
+        """Groups of `extra` that no rollout makes and nobody keeps free."""
+        return max(0, self.extra - max(self.made, self.spare))
 
 
 @formula(
@@ -213,12 +220,14 @@ def derive(
         reason = "a spare group is declared, but under this backend a surge does not finish"
     else:
         reason = "no spare group is declared, so one group after another is replaced in place"
+    highest_peak = peak(highest, surge, unavailable, sets=form.can.runs_groups)
     return RolloutPlan(
         max_surge=surge,
         max_unavailable=unavailable,
         partition=partition,
         spare=declared.spare_groups,
-        peak=peak(highest, surge, unavailable, sets=form.can.runs_groups),
+        peak=highest_peak,
+        made=highest_peak - highest,
         floor=floor(replicas, unavailable),
         extra=max(surge if form.can.runs_groups else min(surge, replicas), declared.spare_groups),
         duration=duration(
@@ -258,6 +267,7 @@ def check(
     finishes = policy.surge_finishes or not form.can.runs_groups
     pair = f"maxSurge {plan.max_surge}, maxUnavailable {plan.max_unavailable}"
     seen = {"maxSurge": str(plan.max_surge), "maxUnavailable": str(plan.max_unavailable)}
+    most = peak(replicas, plan.max_surge, plan.max_unavailable)
     if not plan.max_surge and not plan.max_unavailable:
         yield Finding(
             code=CANNOT_MOVE,
@@ -274,11 +284,12 @@ def check(
             fix="set maxSurge 0 and maxUnavailable 1, or leave both out",
             seen=seen,
         )
-    elif replicas == 1 and plan.max_surge and plan.max_unavailable and form.can.runs_groups:
+    elif plan.max_surge and form.can.runs_groups and most <= replicas:
         yield Finding(
             code=SURGE_IDLE,
             at=here,
-            what=f"{pair} with 1 group: its peak is {plan.peak} group, and it serves nothing meanwhile",
+            what=f"{pair} with {counted(replicas, 'group')}: its peak is {counted(most, 'group')}, and it serves "
+            "nothing meanwhile",
             fix="set maxUnavailable 0" if finishes else "set maxSurge 0",
             seen=seen,
         )
@@ -301,7 +312,7 @@ def check(
         yield Finding(
             code=STOPS_SERVING,
             at=here,
-            what=f"{pair} with {replicas} group{'s' if replicas > 1 else ''}: a rollout leaves none serving, "
+            what=f"{pair} with {counted(replicas, 'group')}: a rollout leaves none serving, "
             f"for about {plan.duration}",
             fix="add a group, declare `spareGroups: 1` where the pool has room and the backend lets a surge "
             "finish, or accept the gap",

@@ -282,7 +282,8 @@ class _Composer:
             groups=groups,
             # A spare group is spare once, however many workloads the groups are split over.
             extra=self.rollout.extra if index == 0 else 0,
-            surge=self.rollout.max_surge if index == 0 else 0,
+            surge=self.rollout.made if index == 0 else 0,
+            idle=self.rollout.idle if index == 0 else 0,
             surge_first=bool(self.rollout.max_surge) and not self.rollout.max_unavailable,
             leader=self.pods.counted,
             worker=self.pods.counted,

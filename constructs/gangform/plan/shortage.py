@@ -153,7 +153,7 @@ def _nodes(
                 seen=seen,
             )
     if not stuck:
-        several = len({demand.serving for demand in here if demand.extra}) > 1
+        several = len({demand.serving for demand in here if demand.beyond}) > 1
         short = plan.peak - plan.nodes
         yield Finding(
             code=NO_ROOM_TO_SURGE,
