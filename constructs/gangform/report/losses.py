@@ -11,6 +11,11 @@ from gangform.findings import counted
 if TYPE_CHECKING:
     from gangform.plan.loss import Loss
 
+COUNTED_FROM = (
+    "Counted from the deletion of its pods: a node that never answers again holds them until somebody "
+    "forces it."
+)
+"""What durations begin with."""
 COLUMNS = ("what", "serving", "groups", "if it is lost", "a drain")
 
 
