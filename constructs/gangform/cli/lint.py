@@ -83,7 +83,7 @@ def _versions(words: Sequence[str]) -> Mapping[str, Release]:
     from gangform.inputs.given import read_versions
 
     try:
-        return read_versions(written).releases
+        return read_versions(written)
     except ValueError as error:
         raise UsageError(f"--versions: {error}") from None
 
