@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gangform.cli.files import keep_text, read_stream, write_text
 from gangform.cli.findings import show, summary
 from gangform.cli.terminal import UsageError, say, tell
-from gangform.findings import counted
+from gangform.findings import counted, some
 
 if TYPE_CHECKING:
     from gangform.apis.nodes import NodeView
@@ -131,7 +131,5 @@ def _placed(made: Survey, nodes: int) -> str:
     if where := ", ".join(part for part in [*parts, plain] if part):
         said += f": {where}"
     if seen.away:
-        rest = len(seen.away) - _NAMED
-        some = f"{', '.join(seen.away[:_NAMED])}{f' and {rest} more' if rest > 0 else ''}"
-        said += f"\ncordoned or not ready, and counted: {some}"
+        said += f"\ncordoned or not ready, and counted: {some(seen.away, _NAMED)}"
     return said
