@@ -6,8 +6,8 @@
 Every row is planned as a serving of its own, twice: with the printed memory of the cache, which tests tokens; and from
 model, GPU, release and flags alone, which tests weights and overheads. Models are those of the shipped profiles, and
 of a folder that `gangform profiles import --write` fills; a checkpoint in another number format is computed from the
-nearest of them. Rows of other engines, of unknown models and
-of formats that are not modelled are listed with the reason.
+nearest of them. Rows of other engines, of unknown models and of formats that are not modelled are listed with the
+reason.
 
 Columns: id, model, weight_dtype, gpu, gpus_per_node, tp, pp, dp, ep, util, kv_dtype, engine, version,
 model_load_gib_per_gpu, avail_kv_gib_per_gpu, kv_tokens, max_model_len, notes; the notes begin with `quality A`, `B` or

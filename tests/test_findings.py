@@ -17,6 +17,7 @@ from gangform.findings import (
     declare,
     ordered,
     show_path,
+    some,
 )
 
 BROKEN = Code("a-fault", "Something is wrong", Severity.BREAKS, "design §4")
@@ -115,3 +116,9 @@ def test_an_input_error_carries_every_finding_in_order() -> None:
 def test_all_errors_have_one_root() -> None:
     assert issubclass(InputError, GangformError)
     assert issubclass(EnvironmentFault, GangformError)
+
+
+def test_of_many_names_the_first_are_said() -> None:
+    assert some([], 2) == ""
+    assert some(["a", "b"], 2) == "a, b"
+    assert some(["a", "b", "c", "d"], 2) == "a, b and 2 more"

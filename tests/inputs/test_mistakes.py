@@ -60,6 +60,7 @@ WRONG = [
     ('lws: "0.10"', "lws: 0.10", "version-unquoted", "cluster.versions.lws", 'lws: "0.10"'),
     ('"0.32.0"', '"new"', "version-invalid", "servings[0].engine.version", '"0.32.0"'),
     ("namespace: llm", "namespace: LLM_x", "name-invalid", "servings[0].namespace", "`llm-x`"),
+    ("namespace: llm", r'namespace: "llm\n"', "name-invalid", "servings[0].namespace", "`llm"),
     ("groups: 2", "groups: 2\n    coldStart: 30", "unit-missing", "servings[0].coldStart", '"45m"'),
     (
         "groups: 2",

@@ -10,7 +10,7 @@ import pytest
 from gangform.apis.versions import Release, Versions
 from gangform.documents.document import Document, Key
 from gangform.findings import InputError
-from gangform.inputs.given import Running, read_versions
+from gangform.inputs.given import read_versions
 from gangform.lint.given import Beside, beside, context_of
 from gangform.lint.report import Report
 from gangform.lint.sources import Missing
@@ -37,7 +37,7 @@ items:
 
 
 def read(*files: str, **versions: str) -> Beside:
-    return beside(files, read_versions(versions).releases)
+    return beside(files, read_versions(versions))
 
 
 def test_facts_become_context(write: Write) -> None:
@@ -195,7 +195,7 @@ def test_facts_are_read_strictly(write: Write, text: str, code: str, what: str, 
 def test_versions_are_known_names_and_versions(versions: dict[str, str], said: str) -> None:
     with pytest.raises(ValueError, match=r"(?s)" + said.replace("?", r"\?")):
         read_versions(versions)
-    assert read_versions({"lws": "v0.10.1"}) == Running(lws="v0.10.1")
+    assert read_versions({"lws": "v0.10.1"}) == {"lws": Release(0, 10, 1)}
 
 
 def test_a_missing_file_is_said_by_its_name(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def line(*args: str, pipeline: int = 2) -> list[str]:
 
 
 def test_the_engine_uses_the_gpus_of_its_group(make: Make, refused: Check, accepted: Check) -> None:
-    at = "leaderTemplate.spec.containers[0].args ~ 32 GPUs; 2 pods of 8 are 16"
+    at = "leaderTemplate.spec.containers[0].args ~ 32 GPUs; 2 pods of 8: 16"
     more = make("set", {"L>C>args": line(NODES, RANK, pipeline=4)})
     refused("engine-needs-more-gpus", at, more)
     accepted("engine-leaves-gpus-idle", more)
@@ -26,7 +26,7 @@ def test_the_engine_uses_the_gpus_of_its_group(make: Make, refused: Check, accep
     refused("engine-leaves-gpus-idle", "containers[0].args ~ 8 GPUs", less)
     accepted("engine-needs-more-gpus", less)
     two = make("deployment", {"spec>template>spec>containers>0>args": line()})
-    refused("engine-needs-more-gpus", "containers[0].args ~ 1 pods of 8 are 8", two)
+    refused("engine-needs-more-gpus", "containers[0].args ~ 1 pod of 8: 8", two)
     for code in ("engine-needs-more-gpus", "engine-leaves-gpus-idle"):
         accepted(code, make("set"), make("deployment"))
         accepted(code, make("set", {"L>C>args": line("--distributed-executor-backend=ray")}))
@@ -50,8 +50,8 @@ def test_a_ray_cluster_has_the_gpus_of_its_pods(
 ) -> None:
     at = "leaderTemplate.spec.containers[0].command[2]"
     more, idle = "engine-needs-more-gpus", "engine-leaves-gpus-idle"
-    refused(more, f"{at} ~ 32 GPUs; 2 pods of 8 are 16", make("set", ray("-tp 8 -pp 4")))
-    refused(idle, f"{at} ~ 8 GPUs; 2 pods of 8 are 16", make("set", ray("-tp 4 -pp 2")))
+    refused(more, f"{at} ~ 32 GPUs; 2 pods of 8: 16", make("set", ray("-tp 8 -pp 4")))
+    refused(idle, f"{at} ~ 8 GPUs; 2 pods of 8: 16", make("set", ray("-tp 4 -pp 2")))
     refused("engine-nodes-differ", f"{at} ~ 3 nodes", make("set", ray("-tp 8 -pp 2", "3")))
     right = make("set", ray("-tp 8 -pp 2"))
     for code in (more, idle, "engine-nodes-differ", "node-rank-missing", "worker-not-headless"):

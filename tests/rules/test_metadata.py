@@ -19,6 +19,7 @@ def test_keys_and_values_are_those_of_metadata(make: Make, refused: Check, accep
         make("deployment", {"metadata>labels": {"a b": "c"}}),
     )
     refused("metadata-refused", "labels.x", make("deployment", {labels: {"x": "y" * 64}}))
+    refused("metadata-refused", "labels.x", make("deployment", {labels: {"x": "y\n"}}))
     refused("metadata-refused", "annotations.a", make("set", {"metadata>annotations": {"a": 1}}))
     refused(
         "metadata-refused", "nodeSelector.x", make("set", {"L>spec>nodeSelector": {"x": "y z"}})
@@ -34,7 +35,7 @@ def test_keys_and_values_are_those_of_metadata(make: Make, refused: Check, accep
     accepted("metadata-refused", make("set"), make("set", fine), make("deployment"))
 
 
-@pytest.mark.parametrize("name", ["a.b", "R1", "r_1", "-a", "a-", "a" * 64, "a b"])
+@pytest.mark.parametrize("name", ["a.b", "R1", "r_1", "-a", "a-", "a" * 64, "a b", "a\n"])
 def test_a_name_is_that_of_a_host(make: Make, refused: Check, accepted: Check, name: str) -> None:
     called = {"metadata>name": name}
     refused("name-refused", "metadata.name ~ up to 63", make("service", called))

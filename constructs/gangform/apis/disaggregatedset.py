@@ -5,6 +5,7 @@ Sources: `lws §2f, §2g, §6` (code at v0.10.0) and `lab E6, E10` (seen at v0.9
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -42,6 +43,12 @@ def peak_groups(replicas: int, *, surge: int) -> int:
     (`lws §6`, `lab E6`).
     """
     return replicas + min(surge, 1) if replicas else 0
+
+
+def is_child(name: str, *, owner: str, role: str) -> bool:
+    """Whether a LeaderWorkerSet is called like those made for a role: `<set>-<slice>-<revision>-<role>`."""
+    revision = f"[0-9a-f]{{{_REVISION}}}"
+    return bool(re.fullmatch(rf"{re.escape(owner)}-\d+-{revision}-{re.escape(role)}", name))
 
 
 class DisaggregatedSetForm:

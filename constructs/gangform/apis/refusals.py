@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
+from gangform.apis.metadata import is_dns_label
 from gangform.apis.pods import amount_of
 from gangform.apis.security import security_refusals
 from gangform.documents.document import Manifest, Node, dig, mapping, sequence, text, whole
@@ -18,9 +19,8 @@ from gangform.findings import Path
 Refusal = tuple[Path, str, str]
 """Path in the pod spec, what is wrong, what to write instead."""
 
-_DNS_LABEL: Final = re.compile(r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
-_PORT_NAME: Final = re.compile(r"^(?=.*[a-z])(?!.*--)[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?$")
-_ENV_NAME: Final = re.compile(r"^[ -<>-~]+$")
+_PORT_NAME: Final = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?")
+_ENV_NAME: Final = re.compile(r"[ -<>-~]+")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
 _COUNTS: Final = (
@@ -133,7 +133,7 @@ def _containers(spec: Manifest, claims: Collection[str]) -> Iterator[Refusal]:
 
 
 def _label(name: str, path: Path, what: str) -> Iterator[Refusal]:
-    if not _DNS_LABEL.match(name):
+    if not is_dns_label(name):
         yield (
             path,
             f"the {what} name `{name}` is not a DNS label",
@@ -194,7 +194,7 @@ def _environment(container: Node, path: Path) -> Iterator[Refusal]:
                 f"the value of `{name}` must be text, and `{shown}` is none",
                 f'write value: "{shown}"' if isinstance(value, (bool, int)) else "write a text",
             )
-        if not _ENV_NAME.match(name):
+        if not _ENV_NAME.fullmatch(name):
             yield (
                 (*path, "env", index, "name"),
                 f"`{name}` is not a name of a variable",
@@ -229,7 +229,7 @@ def _ports(
     for index, port in enumerate(sequence(container, "ports")):
         at: Path = (*path, "ports", index)
         name = text(port, "name")
-        if name and not _PORT_NAME.match(name):
+        if name and not _PORT_NAME.fullmatch(name):
             yield (
                 (*at, "name"),
                 f"the port name `{name}` is not a service name",
@@ -290,7 +290,7 @@ def _probe_port(probe: Manifest, path: Path) -> Iterator[Refusal]:
             continue
         number, name = whole(probe, handler, "port"), text(probe, handler, "port")
         at: Path = (*path, handler, "port")
-        if number is None and not _PORT_NAME.match(name):
+        if number is None and not _PORT_NAME.fullmatch(name):
             yield at, f"`{name}` is neither a port nor the name of one", "write the port"
         elif number is not None and not 1 <= number <= 65535:
             yield at, f"port {number} is not between 1 and 65535", "write a port"

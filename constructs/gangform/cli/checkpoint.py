@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from gangform.cli.files import write_text
+from gangform.cli.files import keep_text
 from gangform.cli.findings import refused, show, summary
 from gangform.cli.terminal import UsageError, say, tell
 from gangform.findings import InputError
@@ -16,7 +16,7 @@ NOTHING = "nothing was written"
 def import_profile(arguments: Namespace) -> int:
     """Print the profile, or keep it beside the fleet file; a file of that name that says something else is kept."""
     from gangform.inputs.checkpoint import import_checkpoint
-    from gangform.inputs.files import find_fleet_file, shown
+    from gangform.inputs.files import find_fleet_file
 
     if arguments.path is None:
         raise UsageError("PATH is missing: a checkpoint's folder, or its config.json")
@@ -31,12 +31,7 @@ def import_profile(arguments: Namespace) -> int:
         file = Path(arguments.file) if arguments.file is not None else find_fleet_file(Path.cwd())
         root = Path.cwd() if file is None else file.absolute().parent
         target = root / "profiles" / "models" / f"{made.profile.name}.yaml"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.exists() and target.read_text(encoding="utf-8", errors="replace") == made.text:
-            say(f"{shown(target)} is current")
-        else:
-            write_text(target, made.text, force=False)
-            say(f"wrote {shown(target)}")
+        keep_text(target, made.text, force=False)
     else:
         say(made.text)
     if made.findings:

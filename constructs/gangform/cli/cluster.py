@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gangform.cli.files import read_stream, write_text
+from gangform.cli.files import keep_text, read_stream, write_text
 from gangform.cli.findings import show, summary
 from gangform.cli.terminal import UsageError, say, tell
-from gangform.findings import counted
+from gangform.findings import counted, some
 
 if TYPE_CHECKING:
     from gangform.apis.nodes import NodeView
@@ -112,12 +112,7 @@ def _keep(home: _Home, made: Survey, nodes: Sequence[NodeView]) -> None:
     from gangform.inputs.survey import cluster_of
 
     target = nodes_file(home.profiles, home.name)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if target.exists() and target.read_text(encoding="utf-8", errors="replace") == made.text:
-        say(f"{shown(target)} is current")
-    else:
-        write_text(target, made.text, force=True)
-        say(f"wrote {shown(target)}")
+    keep_text(target, made.text, force=True)
     if home.written is None:
         cluster = home.profiles / "clusters" / f"{home.name}.yaml"
         cluster.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +131,5 @@ def _placed(made: Survey, nodes: int) -> str:
     if where := ", ".join(part for part in [*parts, plain] if part):
         said += f": {where}"
     if seen.away:
-        rest = len(seen.away) - _NAMED
-        some = f"{', '.join(seen.away[:_NAMED])}{f' and {rest} more' if rest > 0 else ''}"
-        said += f"\ncordoned or not ready, and counted: {some}"
+        said += f"\ncordoned or not ready, and counted: {some(seen.away, _NAMED)}"
     return said

@@ -16,7 +16,7 @@ from gangform.diff.folders import Known, Priced, cluster_of, price_folders
 from gangform.diff.history import History, HistoryError, on_disk
 from gangform.diff.record import Price
 from gangform.diff.words import record, said, sides, told, verdict, worth_saying
-from gangform.findings import InputError
+from gangform.findings import InputError, counted
 
 if TYPE_CHECKING:
     from gangform.synth import Synthesis
@@ -137,9 +137,8 @@ def _fleet(arguments: Namespace) -> Selection | None:
     try:
         return select(arguments)
     except InputError as error:
-        count = len(error.findings)
         tell(
-            f"the fleet file has {count} error{'s' if count > 1 else ''} (`gangform validate` shows them), so releases "
+            f"the fleet file has {counted(len(error.findings), 'error')} (`gangform validate` shows them), so releases "
             "and durations are not known"
         )
         return None
@@ -229,7 +228,11 @@ def _fields(prices: Sequence[Price]) -> list[tuple[str, ...]]:
 
 def _quiet(found: Sequence[Priced]) -> str:
     quiet = sum(len(one.prices) for one in found)
-    return f"nothing that runs is touched ({quiet} other changes)" if quiet else "nothing changes"
+    return (
+        f"nothing that runs is touched ({counted(quiet, 'other change')})"
+        if quiet
+        else "nothing changes"
+    )
 
 
 def _comment(found: Sequence[Priced], title: str) -> str:
@@ -249,9 +252,8 @@ def _comment(found: Sequence[Priced], title: str) -> str:
         if fields := _fields(shown):
             table = Block(title="fields", columns=_COLUMNS, rows=fields, code=_CODE)
             table_only = as_markdown([table]).partition("\n\n")[2]
-            count = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
             blocks.append(
-                f"<details><summary>{count}</summary>\n\n{table_only.rstrip()}\n\n</details>\n"
+                f"<details><summary>{counted(len(fields), 'field')}</summary>\n\n{table_only.rstrip()}\n\n</details>\n"
             )
     head = f"**The price of this change** ({plain(title)})\n"
     return "\n".join([head, *(blocks or [f"{_quiet(found)}\n"])])

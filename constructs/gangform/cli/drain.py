@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gangform.plan.loss import Loss, Row
 
 _COMMAND = "kubectl get pods -A -o json"
-_LOST = "Counted from the deletion of its pods: a node that never answers again holds them until somebody forces it."
 
 
 def drain(arguments: Namespace, nodes: Sequence[str]) -> int:
@@ -53,7 +52,7 @@ def drain(arguments: Namespace, nodes: Sequence[str]) -> int:
         return 0
     blocks = [_block(one, rows, lies) for one, rows in made]
     say(as_markdown(blocks) if arguments.output == "markdown" else as_text(blocks))
-    tell(_LOST)
+    tell(words.COUNTED_FROM)
     for one, _ in made:
         _unchecked(one, lies)
     return 0

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from gangform.cli.terminal import UsageError
+from gangform.cli.terminal import UsageError, say
 
 _MOST = 512 << 20
 """Bytes of a stream: what nobody's cluster prints is a device that never ends."""
@@ -53,6 +53,18 @@ def write_text(target: Path, text: str, *, force: bool) -> None:
             stream.write(text)
         return
     replace_texts({target: text})
+
+
+def keep_text(target: Path, text: str, *, force: bool) -> None:
+    """Write a file beside the fleet, and say so; one that holds this already is left alone."""
+    from gangform.inputs.files import shown
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists() and target.read_text(encoding="utf-8", errors="replace") == text:
+        say(f"{shown(target)} is current")
+    else:
+        write_text(target, text, force=force)
+        say(f"wrote {shown(target)}")
 
 
 def replace_texts(texts: Mapping[Path, str]) -> None:

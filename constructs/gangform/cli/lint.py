@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gangform.cli.findings import head, indented, summary
 from gangform.cli.terminal import UsageError, paint, say, tell
-from gangform.findings import CODES, counted
+from gangform.findings import CODES, counted, some
 
 if TYPE_CHECKING:
     from gangform.apis.versions import Release
@@ -83,7 +83,7 @@ def _versions(words: Sequence[str]) -> Mapping[str, Release]:
     from gangform.inputs.given import read_versions
 
     try:
-        return read_versions(written).releases
+        return read_versions(written)
     except ValueError as error:
         raise UsageError(f"--versions: {error}") from None
 
@@ -179,8 +179,7 @@ _NAMED = 3
 
 
 def _unused(report: Report) -> str:
-    more = len(report.unused) - _NAMED
-    names = ", ".join(report.unused[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    names = some(report.unused, _NAMED)
     return f"{paint('note', 'blue', sys.stderr)}: a cold start was given that nothing judged here has: {names}"
 
 

@@ -13,7 +13,7 @@ from gangform.diff.gate import not_allowed
 from gangform.diff.price import prices
 from gangform.diff.words import line, worth_saying
 from gangform.documents.document import Document, Key, group_of
-from gangform.findings import Finding, InputError
+from gangform.findings import Finding, InputError, some
 from gangform.units import Seconds
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ def _misnamed(allowed: Collection[str], names: Iterable[str]) -> None:
             from gangform.inputs.nearest import nearest
 
             near = nearest(name, known_names) or known_names
-            more = f" and {len(near) - _NEAR} more" if len(near) > _NEAR else ""
-            meant = f"; there is {', '.join(near[:_NEAR])}{more}" if near else ""
+            meant = f"; there is {some(near, _NEAR)}" if near else ""
             word = paint("warning", "yellow", sys.stderr)
             tell(f"{word}: no workload is called as `--allow-recreate {name}` says{meant}")
 

@@ -25,12 +25,12 @@ def capacity_verdict(plan: Capacity) -> str:
     if plan.has is None:
         return "not checked: no inventory"
     if plan.has < plan.serving:
-        return f"short by {plan.serving - plan.has} GPUs for what serves" + aside
+        return f"short by {counted(plan.serving - plan.has, 'GPU')} for what serves" + aside
     if plan.has >= loss.additive:
         return "GPUs enough for a failure during a rollout" + aside
     if plan.has >= loss.floor:
         return "GPUs enough for a failure or a rollout, not for both at once" + aside
-    return f"short by {loss.floor - plan.has} GPUs for a failure or a rollout"
+    return f"short by {counted(loss.floor - plan.has, 'GPU')} for a failure or a rollout"
 
 
 def capacity_rows(plan: Capacity) -> Iterator[Cells]:
@@ -57,7 +57,8 @@ def map_rows(domains: tuple[Domain, ...]) -> Iterator[Cells]:
         name = "/".join(domain.at) or "nodes"
         closed = f", {domain.closed} kept empty for one group" if domain.closed else ""
         held = ", ".join(map(_run, domain.runs)) or "nothing"
-        yield f"    {name}", f"{domain.free} of {domain.nodes} nodes free{closed}: {held}"
+        nodes = counted(domain.nodes, "node")
+        yield f"    {name}", f"{domain.free} of {nodes} free{closed}: {held}"
 
 
 def _run(run: Run) -> str:
@@ -74,10 +75,7 @@ def update_rows(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Itera
     if found.ways:
         missing = counted(found.lacking, "surge group")
         has = "finds" if found.lacking == 1 else "find"
-        yield (
-            "",
-            f"stands still, with the fleet intact: {missing} {has} no whole place in the pool",
-        )
+        yield "", f"stands still, with the fleet intact: {missing} {has} no whole place in the pool"
         for number, way in enumerate(found.ways, 1):
             yield "", f"way out {number}, {way.name}: {way.what}"
     elif not found.finishes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gangform.report.shapes import asked, verdict, ways
+from gangform.report.shapes import Way, asked, verdict, ways
 
 if TYPE_CHECKING:
     from gangform.cli.table import Cells
@@ -20,12 +20,8 @@ def rows(plan: ServingPlan, search: Search, *, wide: bool) -> Iterator[Cells]:
         yield "", verdict(search)
         return
     yield "", f"{verdict(search)}; {asked(plan, search)}"
-    if wide:
-        for one in search.considered:
-            if one.lost:
-                yield "  not", f"{one.parallelism.written} {one.lost}: {one.why}"
-    else:
-        yield from (("  not", str(way)) for way in ways(search))
+    for way in (Way(one, 1) for one in search.considered if one.lost) if wide else ways(search):
+        yield "  not", str(way)
     for left in search.left_out:
         yield "  left out", f"{left.what}: {left.why}"
 

@@ -172,17 +172,14 @@ def serving_rows(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Iter
     )
     extras = f", decodeContext {shape.decode_context}" if shape.decode_context > 1 else ""
     extras += ", whole experts on each rank" if shape.expert_parallel else ""
-    yield "shape", f"{split} = {shape.world} GPUs{extras}"
+    yield "shape", f"{split} = {counted(shape.world, 'GPU')}{extras}"
     if plan.search is not None:
         yield from shapes.rows(plan, plan.search, wide=wide)
     highest, pods = serving.highest_groups, counted(shape.size, "pod")
-    groups = counted(highest, "group")
+    groups, each = counted(highest, "group"), counted(shape.gpus_per_pod, "GPU")
     if plan.lead.scaling:
         groups = f"{serving.lowest_groups} to {groups}"
-    yield (
-        "groups",
-        f"{groups} x {pods} x {shape.gpus_per_pod} GPUs = {highest * shape.gpus} GPUs",
-    )
+    yield "groups", f"{groups} x {pods} x {each} = {counted(highest * shape.gpus, 'GPU')}"
     doubted = ", ".join(role.hardware.unverified)
     if doubted:
         yield "not verified", f"{doubted} of hardware {role.hardware.name}: look at your nodes"
@@ -304,7 +301,7 @@ def _rollout(plan: ServingPlan) -> Iterator[Cells]:
     )
     yield (
         "",
-        f"{each}at most {counted(rollout.peak, 'group')} = {rollout.peak * shape.gpus} GPUs at once, "
+        f"{each}at most {counted(rollout.peak, 'group')} = {counted(rollout.peak * shape.gpus, 'GPU')} at once, "
         f"at least {rollout.floor} serving, about {rollout.duration} in all"
         + (
             "; the peak at the autoscaler's maximum, the rest at its minimum"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gangform.cli.findings import as_data, refused, show, summary
 from gangform.cli.selection import Selection, fleet_file, select
 from gangform.cli.terminal import Progress, paint, say, say_bytes, tell
-from gangform.findings import Finding, InputError, counted, ordered
+from gangform.findings import Finding, InputError, counted, ordered, some
 
 if TYPE_CHECKING:
     from gangform.publish import Differences, Outcome
@@ -141,16 +141,12 @@ def _output_folder(arguments: Namespace) -> Path:
 def _said(outcome: Outcome, root: Path) -> str:
     parts = [
         f"wrote {counted(len(outcome.written), 'file')}" if outcome.written else "",
-        f"removed {len(outcome.removed)} ({_listed(outcome.removed)})" if outcome.removed else "",
+        f"removed {len(outcome.removed)} ({some(outcome.removed, _NAMED)})"
+        if outcome.removed
+        else "",
         f"{len(outcome.unchanged)} unchanged" if outcome.unchanged else "",
     ]
     return f"{', '.join(part for part in parts if part) or 'no file to write'} in {root}"
-
-
-def _listed(paths: Sequence[str]) -> str:
-    """Paths that somebody may miss, by name; of very many only the first."""
-    named = ", ".join(paths[:_NAMED])
-    return f"{named} and {len(paths) - _NAMED} more" if len(paths) > _NAMED else named
 
 
 def _checked(differences: Differences, root: Path, findings: Sequence[Finding]) -> int:

@@ -18,8 +18,6 @@ _DEFAULT_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "mas
 _REGULAR = ("100644", "100755")
 """Modes of ordinary files: links and submodules are not followed."""
 _DEEPER = "fetch the whole history (`fetch-depth: 0` of actions/checkout, `GIT_DEPTH: 0` in GitLab)"
-
-
 _OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX")
 """What Git tells its hooks about their repository: here the folder says which one is meant."""
 

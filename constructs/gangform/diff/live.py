@@ -16,6 +16,7 @@ from gangform.diff.price import prices
 from gangform.diff.record import Field, Price
 from gangform.diff.units import runs_pods
 from gangform.documents.document import Document, Key
+from gangform.findings import some
 from gangform.rules.joins import owned
 
 _NAMED = 8
@@ -118,8 +119,7 @@ def _hints(
             )
         elif alike:
             alike.sort(key=lambda one: one.name != key.name)
-            more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
-            yield f"{key} does not run; what runs is {', '.join(map(str, alike[:_NAMED]))}{more}"
+            yield f"{key} does not run; what runs is {some(alike, _NAMED)}"
         elif key._replace(name="") not in asked:
             where = f" of namespace {key.namespace}" if key.namespace else ""
             yield f"{key} is not compared: what was given holds no {key.kind}{where}"

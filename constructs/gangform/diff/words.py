@@ -10,7 +10,7 @@ from gangform.apis.effects import Effect, Outcome
 from gangform.diff.record import Field, Price, Rollout
 from gangform.documents.changes import Change
 from gangform.documents.document import Node, printable
-from gangform.findings import counted
+from gangform.findings import counted, some
 from gangform.units import Seconds
 
 _LONGEST = 60
@@ -31,9 +31,7 @@ def said(price: Price) -> str:
     """The price without the name of the object."""
     parts = [_verdict(price), *_scale(price)]
     if price.touches:
-        more = len(price.touches) - _TOUCHED
-        names = ", ".join(price.touches[:_TOUCHED])
-        parts.append(f"it is for {names}" + (f" and {more} more" if more > 0 else ""))
+        parts.append(f"it is for {some(price.touches, _TOUCHED)}")
     parts += price.notes
     if price.outcome is Outcome.REFUSED:
         parts.append(f"instead {_told(price, 'instead')}")
@@ -159,8 +157,7 @@ def named(fields: Iterable[Field]) -> str:
         twin = path.replace("leaderTemplate", "workerTemplate", 1)
         both = twin != path and twin in paths
         shown.append(path.replace("leaderTemplate", "{leader,worker}Template", 1) if both else path)
-    more = len(shown) - _NAMED
-    return ", ".join(shown[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return some(shown, _NAMED)
 
 
 def _short(path: str) -> str:

@@ -108,9 +108,11 @@ def _renamed(
         for place, other in enumerate(come)
     )
     pairs: dict[int, int] = {}
+    taken: set[int] = set()
     for _, _, number, place in alike:
-        if number not in pairs and place not in pairs.values():
+        if number not in pairs and place not in taken:
             pairs[number] = place
+            taken.add(place)
     return [(gone[number], come[place]) for number, place in pairs.items()]
 
 

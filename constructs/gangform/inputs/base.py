@@ -4,18 +4,14 @@ A value that two places could spell differently is refused in one of them: YAML 
 arguments by name only (the loader passes `by_alias=True, by_name=False`).
 """
 
-import re
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from gangform.apis.keys import ZONE
-from gangform.apis.metadata import is_key, is_label_value
+from gangform.apis.metadata import is_dns_label, is_dns_subdomain, is_key, is_label_value
 from gangform.units import BytesPerSecond, Seconds
-
-_LABEL = re.compile(r"^[a-z]([-a-z0-9]*[a-z0-9])?$")
-_SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
 
 
 def in_camel_case(name: str) -> str:
@@ -44,7 +40,7 @@ class Model(BaseModel):
 
 
 def _label(value: str) -> str:
-    if not _LABEL.match(value) or len(value) > 63:
+    if not is_dns_label(value, letter_first=True):
         raise PydanticCustomError(
             "name-invalid",
             "`{value}` is not a DNS label: lower-case letters, digits and dashes, "
@@ -55,7 +51,7 @@ def _label(value: str) -> str:
 
 
 def _object_name(value: str) -> str:
-    if not _SUBDOMAIN.match(value) or len(value) > 253:
+    if not is_dns_subdomain(value):
         raise PydanticCustomError(
             "name-invalid",
             "`{value}` is not an object name: lower-case letters, digits, dashes and dots",

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,13 +101,12 @@ def import_checkpoint(path: Path, *, repository: str | None, name: str | None) -
     repository = repository or _repository(path, files)
     config = Configuration(files.config)
     stored = storage(files.config, files.quantization)
-    found = list(_faults(config, stored, repository, path))
     made = decoder(config)
+    found = list(_faults(config, made, stored, repository, path))
     if found or made is None or repository is None or isinstance(stored, str):
         raise InputError(found)
-    fields = _fields(made, stored, files, repository, config)
+    fields, counted = _fields(made, stored, files, repository, config)
     fields["name"] = name or usual_name(repository)
-    counted = fields.pop("counted")
     profile = _checked(fields)
     remarks = _remarks(profile, counted, files, config)
     return Imported(profile, _text(profile), tuple(remarks))
@@ -185,7 +185,11 @@ _MOST = 10**15
 
 
 def _faults(
-    config: Configuration, stored: Storage | str, repository: str | None, path: Path
+    config: Configuration,
+    made: Decoder | None,
+    stored: Storage | str,
+    repository: str | None,
+    path: Path,
 ) -> Iterator[Finding]:
     at = InputPath(("models",))
     if repository is None:
@@ -195,7 +199,6 @@ def _faults(
             what=f"no part of {path} is the hub's models--ORG--NAME, and {CONFIG} says no id",
             fix="write --repository ORG/NAME, or the path that the engine loads",
         )
-    made = decoder(config)
     if made is None:
         named = ", ".join(config.classes) or "nothing"
         near = nearest(config.classes[0], FAMILIES) if config.classes else []
@@ -245,7 +248,7 @@ class _Class(NamedTuple):
 
     @property
     def size(self) -> int:
-        return -(-(self.weights * self.each).numerator // (self.weights * self.each).denominator)
+        return ceil(self.weights * self.each)
 
 
 def _classes(made: Decoder, stored: Storage) -> dict[str, _Class]:
@@ -280,7 +283,8 @@ def _classes(made: Decoder, stored: Storage) -> dict[str, _Class]:
 
 def _fields(
     made: Decoder, stored: Storage, files: _Files, repository: str, config: Configuration
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], int]:
+    """The fields of the profile but its name; and the bytes that its configuration makes."""
     layers, weights = made.architecture["layers"], made.weights
     classes = _classes(made, stored)
     most = max(classes.values(), key=lambda one: one.weights)
@@ -328,8 +332,7 @@ def _fields(
     if not plain or made.architecture["attention"]["kind"] == "mla":
         fields["tensors"] = tensors
         sources["tensors"] = "calculated from weights by class and format"
-    fields["counted"] = counted
-    return fields
+    return fields, counted
 
 
 def _draft(
@@ -353,7 +356,7 @@ def _draft(
         + weights.draft_tables * classes["embeddings"].each
         + rest * classes["attention"].each
     )
-    return -(-size.numerator // size.denominator), said
+    return ceil(size), said
 
 
 def _total(files: _Files) -> int:

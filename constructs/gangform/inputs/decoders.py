@@ -137,18 +137,32 @@ def tables_of(config: Configuration, *, tied: bool = False) -> tuple[int, bool]:
 
 
 def made(
-    config: Configuration, attention: Mapping[str, Any], weights: Weights, **more: Any
+    config: Configuration,
+    attention: Mapping[str, Any],
+    weights: Weights,
+    *,
+    layers: int | None = None,
+    tied: bool = False,
+    exact: bool = True,
+    notes: Mapping[str, str] | None = None,
+    **more: Any,
 ) -> Decoder:
     """A decoder out of its parts, with tables and the last norm.
 
-    more: further fields of the architecture, `None` where it has none; `layers`, where no number in the configuration
-    says how many there are; `exact` and `notes`, as the decoder has them; `tied`, where nothing says it.
+    Args:
+        config: What is asked.
+        attention: Its shape.
+        weights: All but tables and the last norm.
+        layers: How many there are where no number in the configuration says it.
+        tied: Whether embedding and head are one table where nothing says it.
+        exact: As the decoder has it.
+        notes: As the decoder has them.
+        more: Further fields of the architecture, `None` where it has none.
     """
-    exact, notes = more.pop("exact", True), more.pop("notes", {})
-    tables, tied = tables_of(config, tied=more.pop("tied", False))
+    tables, tied = tables_of(config, tied=tied)
     hidden = config.positive("hidden_size")
     shape = {
-        "layers": config.positive("num_hidden_layers", default=more.pop("layers", None)),
+        "layers": config.positive("num_hidden_layers", default=layers),
         "hidden": hidden,
         "vocabulary": config.positive("vocab_size"),
         "attention": dict(attention),
@@ -157,7 +171,7 @@ def made(
     }
     # The norm after the last layer.
     whole = weights.replicated + hidden
-    return Decoder(shape, weights._replace(embeddings=tables, replicated=whole), exact, notes)
+    return Decoder(shape, weights._replace(embeddings=tables, replicated=whole), exact, notes or {})
 
 
 def with_draft(
@@ -170,9 +184,14 @@ def with_draft(
 ) -> Weights:
     """With the layers for multi-token prediction, each a layer with experts, a projection and copies of both tables.
 
-    own_tables: whether the checkpoint has those copies; DeepSeek V4 has none.
-
     Only where the checkpoint is known to hold them (`engines §5.1`): MiniMax M2 names them and ships none.
+
+    Args:
+        config: What is asked.
+        weights: All but the draft.
+        layer: Weights of one layer: of attention, of routed experts, of the router.
+        common: Experts of it that every token uses.
+        own_tables: Whether the checkpoint has those copies; DeepSeek V4 has none.
     """
     more = config.number("num_nextn_predict_layers", default=0)
     if not more:

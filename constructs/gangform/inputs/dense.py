@@ -15,7 +15,7 @@ def dense(
     bias: bool = False,
     every: int = 0,
     slides: bool = False,
-    **defaults: bool,
+    tied: bool = False,
 ) -> Decoder:
     """Llama, Mistral, Qwen 2 and 3, and what is made like them.
 
@@ -26,7 +26,7 @@ def dense(
         bias: Whether queries, keys and values have one whatever the configuration says.
         every: The layers that see everything where the configuration does not say which slide.
         slides: Whether all layers slide where it says a window and nothing else.
-        defaults: `tied`: whether embedding and head are one table where it does not say.
+        tied: Whether embedding and head are one table where it does not say.
     """
     layers, width = config.positive("num_hidden_layers"), config.positive("intermediate_size")
     hidden = config.positive("hidden_size")
@@ -45,8 +45,8 @@ def dense(
         attention,
         weights,
         dense_width=width,
-        windows=windows(config, layers, every=every, all_of=slides),
-        **defaults,
+        windows=windows(config, layers, every=every, slides=slides),
+        tied=tied,
     )
 
 

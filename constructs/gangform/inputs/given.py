@@ -88,13 +88,14 @@ def read_given(source: Source) -> Given:
         raise LoadError(found, spans) from None
 
 
-def read_versions(written: Mapping[str, str]) -> Running:
-    """The releases of a command line.
+def read_versions(written: Mapping[str, str]) -> dict[str, Release]:
+    """The releases of a command line, by name.
 
     Raises:
         ValueError: A name is unknown, or a text is no version; the message says all of them.
     """
     known = tuple(Running.model_fields)
+    releases: dict[str, Release] = {}
     wrong: list[str] = []
     for name, version in written.items():
         if name not in known:
@@ -103,9 +104,9 @@ def read_versions(written: Mapping[str, str]) -> Running:
             wrong.append(f"no release of `{name}` is of use; {fix}")
             continue
         try:
-            Release.parse(version)
+            releases[name] = Release.parse(version)
         except ValueError as error:
             wrong.append(f"{name}: {error}")
     if wrong:
         raise ValueError("\n".join(wrong))
-    return Running.model_validate(written, by_alias=True, by_name=False)
+    return releases

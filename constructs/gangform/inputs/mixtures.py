@@ -44,7 +44,7 @@ def mixture(config: Configuration) -> Decoder:
         experts=experts,
         dense_layers=first or None,
         dense_width=config.positive("intermediate_size") if first else None,
-        windows=windows(config, layers, all_of=True),
+        windows=windows(config, layers, slides=True),
     )
 
 
@@ -102,7 +102,7 @@ def mimo_v2(config: Configuration) -> Decoder:
     own = hidden * (heads * (dim + value) + kv_heads * (dim + value))
     own += heads if config.flag("add_swa_attention_sink_bias") else 0
     sliding = sliding_layers(config, layers)
-    config.number("attention_chunk_size", "sliding_window_size", default=0)
+    config.said("attention_chunk_size")  # the window, once more
     sparse = layers - first
     experts, routed, routers = mixed(config, sparse, width=width)
     window = {"layers": sliding, "tokens": config.positive("sliding_window")}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gangform.apis.nodes import NodeView
 from gangform.apis.versions import Release
-from gangform.findings import Finding, InputPath, Severity, counted, declare, ordered
+from gangform.findings import Finding, InputPath, Severity, counted, declare, ordered, some
 from gangform.inputs.cluster import Library
 from gangform.inputs.matching import Match, differences, match
 from gangform.inputs.observed import Inventory, Known, Observed, inventory, usual_name
@@ -162,7 +162,7 @@ def _pool(name: str, pool: Observed, hardware: Match, *, declared: bool) -> Iter
     if levels.keys:
         yield from entry("levels", list(levels.keys), "    ")
     for key, names in levels.lacking:
-        yield f"    # without {key}, and so in no domain: {_some(names)}"
+        yield f"    # without {key}, and so in no domain: {some(names, _NAMED)}"
     if levels.domains:
         yield "    domains:"
         for at, count in levels.domains:
@@ -176,7 +176,7 @@ def _topology(cluster: str, name: str, pool: Observed) -> Iterator[Finding]:
             code=UNPLACED,
             at=at,
             what=f"{counted(len(names), 'node')} of {len(pool.nodes)} in pool {name} without the label {key}: "
-            f"{_some(names)}",
+            f"{some(names, _NAMED)}",
             fix=f"label {'it' if len(names) == 1 else 'them'}, or find out why nobody did: "
             f"`kubectl get nodes -L {key}`",
             seen={"nodes": ", ".join(names)},
@@ -257,11 +257,5 @@ def _uncounted(cluster: str, seen: Inventory) -> Iterator[Finding]:
     ]
     for names, why, fix in kinds:
         if names:
-            what = f"{counted(len(names), 'node')} {why}, not counted: {_some(names)}"
+            what = f"{counted(len(names), 'node')} {why}, not counted: {some(names, _NAMED)}"
             yield Finding(code=NOT_COUNTED, at=at, what=what, fix=fix)
-
-
-def _some(names: Sequence[str]) -> str:
-    """Names, of very many only the first."""
-    rest = len(names) - _NAMED
-    return f"{', '.join(names[:_NAMED])}{f' and {rest} more' if rest > 0 else ''}"

@@ -10,7 +10,7 @@ from gangform.inputs.positions import limit
 
 
 def sliding_layers(
-    config: Configuration, layers: int, *, every: int = 0, all_of: bool = False
+    config: Configuration, layers: int, *, every: int = 0, slides: bool = False
 ) -> int:
     """How many layers slide.
 
@@ -18,7 +18,7 @@ def sliding_layers(
         config: What is asked.
         layers: How many there are.
         every: Where nothing is written: each layer of this number sees everything; 0: no layer slides.
-        all_of: Where nothing is written, and a window is: all layers slide (Mistral).
+        slides: Where nothing is written: whether all layers slide (Mistral).
     """
     kinds = config.items("layer_types")[:layers]
     letters = config.word("sliding_window_pattern")
@@ -36,7 +36,7 @@ def sliding_layers(
         return layers - layers // step
     if config.flag("use_sliding_window"):
         return layers - min(layers, config.number("max_window_layers", default=0))
-    return layers if all_of else 0
+    return layers if slides else 0
 
 
 def _repeated(pattern: str, length: int) -> str:
@@ -44,14 +44,14 @@ def _repeated(pattern: str, length: int) -> str:
 
 
 def windows(
-    config: Configuration, layers: int, *, every: int = 0, all_of: bool = False
+    config: Configuration, layers: int, *, every: int = 0, slides: bool = False
 ) -> Sequence[dict[str, Any]] | None:
     """The windows of a model as its profile has them; `None` where no layer slides."""
     tokens = config.number("sliding_window", default=0)
     if config.said("use_sliding_window") is False and not config.items("layer_types"):
         # Qwen writes a window, and where it would begin, and says that nothing slides.
         return None
-    count = sliding_layers(config, layers, every=every, all_of=all_of and tokens > 0)
+    count = sliding_layers(config, layers, every=every, slides=slides and tokens > 0)
     if not count or tokens >= limit(config).tokens:
         # As Phi has it: a window as long as the context.
         return None

@@ -32,7 +32,6 @@ UNKNOWN = declare(
 Place = tuple[int, Path]
 """An object, by identity, and a path in it."""
 
-
 Use = tuple[str, Comment, str]
 """File, comment, and a code that was hidden by it."""
 

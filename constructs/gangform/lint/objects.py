@@ -247,12 +247,11 @@ def _object(source: SourceDocument) -> Object:
     return Object(source, _document(source.manifest))
 
 
-def _document(manifest: Manifest, namespace: str = "") -> Document:
+def _document(manifest: Manifest) -> Document:
     kind = in_full(manifest)
-    changed = {}
     if kind != text(manifest, "kind"):
-        changed["kind"] = kind
-    return Document(manifest={**manifest, **changed} if changed else manifest, builder="")
+        manifest = {**manifest, "kind": kind}
+    return Document(manifest=manifest, builder="")
 
 
 def placed(document: Document, namespace: str) -> Document:

@@ -11,6 +11,11 @@ from gangform.findings import counted
 if TYPE_CHECKING:
     from gangform.plan.loss import Loss
 
+COUNTED_FROM = (
+    "Counted from the deletion of its pods: a node that never answers again holds them until somebody "
+    "forces it."
+)
+"""What durations begin with."""
 COLUMNS = ("what", "serving", "groups", "if it is lost", "a drain")
 
 
@@ -30,19 +35,20 @@ def numbers(groups: Sequence[int]) -> str:
     return ", ".join(parts)
 
 
+def _called(groups: Sequence[int]) -> str:
+    return f"{'group' if len(groups) == 1 else 'groups'} {numbers(groups)}"
+
+
 def cells(loss: Loss | None) -> tuple[str, str, str, str]:
     """Everything behind the place; `None`: nothing lies there."""
     if loss is None:
         return ("none", "", "nothing", "nothing")
     share = f"{100 * len(loss.groups) // loss.of} %"
-    named = f"{'group' if len(loss.groups) == 1 else 'groups'} {numbers(loss.groups)}"
-    groups = f"{named} ({len(loss.groups)} of {loss.of}, {share})"
+    groups = f"{_called(loss.groups)} ({len(loss.groups)} of {loss.of}, {share})"
     back = f"all back {loss.back} later" if loss.back is not None else _homeless(loss)
     if loss.broken:
         does = "does" if len(loss.broken) == 1 else "do"
-        named = ", ".join(map(str, loss.broken))
-        group = "group" if len(loss.broken) == 1 else "groups"
-        back = f"{group} {named} {does} not serve now; the others back {loss.back} later"
+        back = f"{_called(loss.broken)} {does} not serve now; the others back {loss.back} later"
     return (loss.serving, groups, f"{loss.lost} of {loss.of} serve; {back}", _drain(loss))
 
 
@@ -64,11 +70,11 @@ def _drain(loss: Loss) -> str:
     parts = []
     if free:
         turns = any(one.answer == "evicted in turn" for one in free)
-        how = "one after another" if turns and len(free) > 1 else "at once"
+        how = "one after another" if turns and len(free) > 1 else ""
         if missing := [group for group in loss.broken if turns and group not in loss.groups]:
-            how = f"{how.replace('at once', '')} once {', '.join(map(str, missing))} serves again".strip()
+            how += f" once {_called(missing)} {'serves' if len(missing) == 1 else 'serve'} again"
         parts.append(
-            f"takes {'group' if len(free) == 1 else 'groups'} {numbers([one.group for one in free])} {how}, "
+            f"takes {_called([one.group for one in free])} {how.strip() or 'at once'}, "
             f"{loss.floor} of {loss.of} keep serving"
         )
     if refused:

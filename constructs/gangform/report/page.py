@@ -139,6 +139,7 @@ def page(subject: Subject) -> str:
         patterns=patterns(),
         verdicts=maker.verdicts(),
         pools=maker.pools(),
+        counted_from=losses.COUNTED_FROM,
         findings=maker.findings(),
         clusters=[maker.cluster(part) for part in subject.clusters],
     )

@@ -91,13 +91,12 @@ def ways(search: Search) -> Iterator[Way]:
         yield Way(those[0], len(those))
 
 
-def listed(search: Search) -> Sequence[Candidate]:
-    """What the page lists: the declared shape first, then the chosen one, then the nearest."""
+def in_order(search: Search) -> Sequence[Candidate]:
+    """As the page lists them: the declared shape first, then the chosen one, then the nearest."""
     own = search.own
     if own is None:
-        return search.considered[:MOST_LISTED]
-    others = [one for one in search.considered if one.parallelism != own.parallelism]
-    return (own, *others)[:MOST_LISTED]
+        return search.considered
+    return own, *(one for one in search.considered if one.parallelism != own.parallelism)
 
 
 def cells(one: Candidate, search: Search) -> tuple[str, str, str, str, str]:
@@ -112,17 +111,13 @@ def cells(one: Candidate, search: Search) -> tuple[str, str, str, str, str]:
         f"{counted(one.shape.gpus, 'GPU')}{nodes}",
         one.memory.verdict if one.memory else "",
         str(one.memory.requests) if one.memory else "",
-        ", but it ".join(part for part in (mine, why) if part) if declared and why else mine or why,
+        f"{mine}, but it {why}" if mine and why else mine or why,
     )
 
 
 def view(plan: ServingPlan, search: Search) -> View:
     """The search as the page shows it."""
-    shown = listed(search)
-    known = {one.parallelism.written for one in search.considered}
-    every = len(search.considered) + (
-        search.own is not None and search.own.parallelism.written not in known
-    )
+    every = in_order(search)
     return View(
         title="Shape: what was looked at"
         if search.declared is None
@@ -140,8 +135,8 @@ def view(plan: ServingPlan, search: Search) -> View:
                     Cell(column, text, kind="code" if column == "shape" else "")
                     for column, text in zip(COLUMNS, cells(one, search), strict=True)
                 )
-                for one in shown
+                for one in every[:MOST_LISTED]
             ),
         ),
-        more=max(0, every - len(shown)),
+        more=max(0, len(every) - MOST_LISTED),
     )

@@ -148,7 +148,7 @@ def _said(time: Timeline) -> str:
     floor = min(step.serving for step in time.steps)
     groups = f"{counted(time.made, 'group')} made or replaced"
     lasts = f" in {time.end}" if time.end is not None else ""
-    most = f"at most {height} GPUs asked for, of {time.granted} {_granted(time)}"
+    most = f"at most {counted(height, 'GPU')} asked for, of {time.granted} {_granted(time)}"
     least = f"at least {floor} of {counted(time.wanted, 'group')} serve"
     torn = (
         f"; {counted(time.torn, 'group')} at most with pods of two revisions" if time.torn else ""
@@ -174,7 +174,7 @@ def _gpus(time: Timeline, span: Fraction) -> Iterator[Markup]:
     foot = _TOP + _HIGH
     said = -1
     for step, x, width in _spans(time, span):
-        title = f"from {step.at}: {step.bound} GPUs held"
+        title = f"from {step.at}: {counted(step.bound, 'GPU')} held"
         title += f", {step.asked} asked for" if step.asked != step.bound else ""
         height = _HIGH * step.bound // top
         yield box("bound", x=x, y=foot - height, width=width, height=height, title=title)
@@ -185,7 +185,7 @@ def _gpus(time: Timeline, span: Fraction) -> Iterator[Markup]:
             yield words(str(said), x=x + width / 2, y=level + 14, anchor="middle")
     level = foot - _HIGH * time.granted // top
     yield line("granted", x1=0, y1=level, x2="100%", y2=level)
-    yield words(f"{time.granted} GPUs {_granted(time)}", x=0, y=level - 5)
+    yield words(f"{counted(time.granted, 'GPU')} {_granted(time)}", x=0, y=level - 5)
     yield line("base", x1=0, y1=foot, x2="100%", y2=foot)
 
 
@@ -197,7 +197,7 @@ def _groups(time: Timeline, span: Fraction) -> Iterator[Markup]:
     yield words(f"groups that serve, of {time.wanted}", x=0, y=top - 6)
     for step, x, width in _spans(time, span):
         height = _LOW * step.serving // most
-        title = f"from {step.at}: {step.serving} groups serve"
+        title = f"from {step.at}: {step.serving} of {counted(time.wanted, 'group')} serve"
         yield box("serving", x=x, y=foot - height, width=width, height=height, title=title)
         yield line("serves", x1=x, y1=foot - height, x2=x + width, y2=foot - height)
         if width > _LABELLED and step.serving != said:

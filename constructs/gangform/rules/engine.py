@@ -143,18 +143,21 @@ def _gpu_fault(group: GroupView, documents: Documents, *, more: bool) -> Iterato
         each = gpus(documents, pod)
         if reading.local is not None:
             used, offered = reading.local, each
-            said = f"the command line runs {used} ranks on each pod, which has {each} GPUs"
+            said = (
+                f"the command line runs {used} ranks on each pod, which has {counted(each, 'GPU')}"
+            )
             fix = "let tensor × pipeline × local data ranks be the pod's GPUs"
         elif _stands_alone(group, run, reading):
             used, offered = reading.gpus or 0, each
             said = (
-                f"the command line uses {used} GPUs and joins no other pod; a pod has {each}, and a group "
-                f"{group.size} pods"
+                f"the command line uses {counted(used, 'GPU')} and joins no other pod; a pod has {each}, and a group "
+                f"{counted(group.size, 'pod')}"
             )
             fix = "join the pods: --nnodes, --node-rank and the leader's address"
         elif pod is group.leader:
             used, offered = reading.gpus or 0, _offered(group, reading, documents) or 0
-            said = f"the command line uses {used} GPUs; {group.size} pods of {each} are {offered}"
+            pods = counted(group.size, "pod")
+            said = f"the command line uses {counted(used, 'GPU')}; {pods} of {each}: {offered}"
             fix = f"let tensor × pipeline × data be {offered}, or change size or GPUs"
         else:
             continue
@@ -328,7 +331,7 @@ def tensor_across_nodes(
     if reading.tensor is not None and each and reading.tensor > each and not spans:
         yield Fault(
             path=words_of(run),
-            what=f"tensor {reading.tensor} spans pods of {each} GPUs",
+            what=f"tensor {reading.tensor} spans pods of {counted(each, 'GPU')}",
             fix=f"use tensor {each} and pipeline {-(-reading.tensor // each)}, unless NVLink joins the nodes",
             seen={"tensor": str(reading.tensor), "gpus": str(each)},
         )

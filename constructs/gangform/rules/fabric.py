@@ -10,7 +10,7 @@ from gangform.apis.forms import GroupView, PodView
 from gangform.apis.keys import COMPUTE_DOMAIN_GROUP
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, sequence, text, whole
-from gangform.findings import Path, Severity, declare
+from gangform.findings import Path, Severity, counted, declare
 from gangform.rules.joins import (
     base_groups,
     most_groups,
@@ -125,7 +125,9 @@ def compute_domain_size(
     each = sum(group.size for group in sets)
     every = sum(group.size * most_groups(documents, group) * group.copies for group in sets)
     if nodes not in (each, every):
-        whose = ", ".join(f"{group.title} has {group.size} pods a group" for group in sets)
+        whose = ", ".join(
+            f"{group.title} has {counted(group.size, 'pod')} a group" for group in sets
+        )
         yield Fault(
             path=("spec", "numNodes"),
             what=f"numNodes is {nodes}; {whose}",
@@ -139,16 +141,17 @@ def compute_domain_shared(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """A ComputeDomain is that of one group; pods that are a group each join one to reach each other."""
-    sets = [group for group in _joining(subject, documents) if group.size > 1]
-    for group in sets if len(_joining(subject, documents)) == 1 else ():
-        groups = base_groups(documents, group) * group.copies
-        if groups > 1:
-            yield Fault(
-                path=_NAME,
-                what=f"{groups} groups of {group.title} join it",
-                fix="make one set of one group for each ComputeDomain",
-                seen={"groups": str(groups)},
-            )
+    sets = _joining(subject, documents)
+    if len(sets) != 1 or sets[0].size == 1:
+        return
+    groups = base_groups(documents, sets[0]) * sets[0].copies
+    if groups > 1:
+        yield Fault(
+            path=_NAME,
+            what=f"{groups} groups of {sets[0].title} join it",
+            fix="make one set of one group for each ComputeDomain",
+            seen={"groups": str(groups)},
+        )
 
 
 @rule(ACROSS, kinds=("ComputeDomain",))

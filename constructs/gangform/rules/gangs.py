@@ -11,7 +11,7 @@ from gangform.apis.forms import GroupView
 from gangform.apis.versions import Release
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Key, mapping, text, whole
-from gangform.findings import Path, Severity, declare
+from gangform.findings import Path, Severity, counted, declare
 from gangform.rules.demand import group_requests, shown
 from gangform.rules.joins import is_set, most_groups, over_groups, templates
 from gangform.rules.rule import WORKLOADS, Context, Fault, joined, rule
@@ -131,7 +131,7 @@ def gang_counts_other_pods(
     elif members != group.size or sum(joining) != group.size:
         yield Fault(
             path=("spec", "minMember"),
-            what=f"minMember is {members}; {group.title} has {group.size} pods, of which "
+            what=f"minMember is {members}; {group.title} has {counted(group.size, 'pod')}, of which "
             f"{sum(joining)} name this PodGroup",
             fix=f"write minMember: {group.size}, and {volcano.GROUP_NAME} into both templates",
             seen={"minMember": str(members), "size": str(group.size)},
@@ -147,7 +147,7 @@ def _never_complete(
         names = ", ".join(group.title for group in sets)
         yield Fault(
             path=("spec", "minMember"),
-            what=f"minMember is {members}; {names} make {pods} pods that name this PodGroup",
+            what=f"minMember is {members}, and no more than {counted(pods, 'pod')} of {names} can join",
             fix=f"write minMember: {pods}",
             seen={"minMember": str(members), "pods": str(pods)},
         )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from gangform.apis.keys import LABEL_VALUE_LIMIT, NAME_LIMIT, SYNC_OPTIONS
 from gangform.apis.kinds import GROUPS
-from gangform.apis.metadata import label_refusals, refusals
+from gangform.apis.metadata import is_dns_label, is_dns_subdomain, label_refusals, refusals
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Node, dig, mapping, text
 from gangform.findings import Path, Severity, declare
@@ -48,9 +47,6 @@ SYNC = declare(
     "observability §4.3",
 )
 
-
-_HOST: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _OF_ONE_LABEL: Final = frozenset({"Namespace", "Service"})
 _ANY_NAME: Final = frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"})
 """Kinds whose names may be any part of a path."""
@@ -112,8 +108,8 @@ def name_refused(subject: Document, documents: Documents, context: Context) -> I
     if not name or subject.kind not in GROUPS or subject.kind in {*WORKLOADS, *_ANY_NAME}:
         return
     one = subject.kind in _OF_ONE_LABEL
-    allowed, most = (_LABEL, LABEL_VALUE_LIMIT) if one else (_HOST, NAME_LIMIT)
-    if len(name) > most or not allowed.fullmatch(name):
+    if not (is_dns_label if one else is_dns_subdomain)(name):
+        most = LABEL_VALUE_LIMIT if one else NAME_LIMIT
         signs = "small letters, digits and `-`" if one else "small letters, digits, `-` and `.`"
         yield Fault(
             path=("metadata", "name"),

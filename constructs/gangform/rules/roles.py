@@ -13,6 +13,7 @@ from gangform.apis import disaggregatedset as roles
 from gangform.apis import kueue
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView
+from gangform.apis.metadata import is_dns_label
 from gangform.apis.versions import Release
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, sequence, text, whole
@@ -68,7 +69,6 @@ _KIND: Final = (roles.KIND,)
 _ROLLING: Final = ("rolloutStrategy", "rollingUpdateConfiguration")
 _POLICY: Final[Path] = ("spec", "placementPolicy")
 _FREE: Final = ("", "None")
-_NAME: Final = re.compile(r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
 _SUB_ROLES: Final = Release(0, 11)
 """From here on one role is enough, and more than ten are taken (`lws §12`)."""
 _EXCLUSIVE: Final = (lws.EXCLUSIVE_TOPOLOGY, lws.SUBGROUP_EXCLUSIVE_TOPOLOGY)
@@ -115,7 +115,7 @@ def _number(subject: Document, release: Release | None) -> Iterator[Fault]:
         path: Path = ("spec", "roles", index, "name")
         if name in seen:
             yield Fault(path=path, what=f"two roles are called `{name}`", fix="rename one of them")
-        elif name and not _NAME.match(name):
+        elif name and not is_dns_label(name):
             yield Fault(
                 path=path,
                 what=f"`{name}` is no role name: a-z, 0-9 and -, at most 63 characters",

@@ -9,6 +9,7 @@ from typing import Final
 from gangform.apis import kueue
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView
+from gangform.apis.metadata import is_dns_label
 from gangform.apis.views import Documents, form_of
 from gangform.findings import Severity, declare
 from gangform.rules.demand import queue_label
@@ -68,7 +69,6 @@ NAME = declare(
 )
 _ROLLING: Final = ("rolloutStrategy", "rollingUpdateConfiguration")
 _WHOLE: Final = 100
-_DNS_1035: Final = re.compile(r"^[a-z]([a-z0-9-]*[a-z0-9])?$")
 
 
 @rule(NO_MOVE, kinds=SETS)
@@ -160,7 +160,7 @@ def name_exceeds_bound(group: GroupView, documents: Documents, context: Context)
             f"{group.name[: max(1, bound - group.added)].rstrip('-')}",
             seen={"length": str(length), "bound": str(bound)},
         )
-    elif not _DNS_1035.match(group.name):
+    elif not is_dns_label(group.name, letter_first=True):
         yield Fault(
             path=("metadata", "name"),
             what=f"`{group.name}` is not a DNS label that starts with a letter",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
+from gangform.apis import disaggregatedset as roles
 from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView
 from gangform.apis.keys import GPU
 from gangform.apis.views import FORMS, Documents
 from gangform.documents.document import Document, Key, dig, group_of, mapping, sequence, text, whole
-from gangform.findings import Path, Severity, declare
+from gangform.findings import Path, Severity, counted, declare
 from gangform.rules.demand import base_demand, cluster_queue, group_requests, quota, shown
 from gangform.rules.joins import (
     base_groups,
@@ -142,9 +142,7 @@ def _of_role(documents: Documents, target: Key) -> Iterator[Fault]:
         owner = group.document.key
         if not group.role or (target.kind, target.namespace) != (lws.KIND, owner.namespace):
             continue
-        if re.fullmatch(
-            rf"{re.escape(owner.name)}-\d+-[0-9a-f]{{8}}-{re.escape(group.role)}", target.name
-        ):
+        if roles.is_child(target.name, owner=owner.name, role=group.role):
             yield Fault(
                 path=("spec", "scaleTargetRef"),
                 what=f"{owner.kind} {owner.name} makes {target.name}, under another name with each revision",
@@ -183,8 +181,7 @@ def _step_faults(subject: Document, documents: Documents, path: Path) -> Iterato
         return
     for group in _targets(subject, documents):
         held = int(group_requests(documents, group).get(GPU, Fraction(0)))
-        pods = f"{group.size} pod{'s' if group.size > 1 else ''}"
-        each = f"{held} GPUs" if held else pods
+        each = counted(held, "GPU") if held else counted(group.size, "pod")
         now = base_groups(documents, group)
         step = min(max(4, now), max(0, most_groups(documents, group) - now))
         if step > 1:
