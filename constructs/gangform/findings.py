@@ -9,7 +9,7 @@ at the end, from the spans that the reader kept, by whoever prints it. A code is
 raises it, and `CODES` makes the documented table.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -139,6 +139,11 @@ def show_path(path: Path) -> str:
 def counted(number: int, noun: str) -> str:
     """A number with what it counts, in messages and reports: `1 worker`, `2 workers`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def either(words: Sequence[str], last: str = "or") -> str:
+    """Words as a sentence lists them: `a`, `a or b`, `a, b or c`."""
+    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 class GangformError(Exception):

@@ -12,7 +12,7 @@ from gangform.cli.findings import refused
 from gangform.cli.selection import usage
 from gangform.cli.table import Block, as_markdown, as_text, structured
 from gangform.cli.terminal import UsageError, say
-from gangform.findings import EnvironmentFault, InputError
+from gangform.findings import EnvironmentFault, InputError, either
 
 if TYPE_CHECKING:
     from gangform.cli.shelves import Shelf
@@ -201,7 +201,7 @@ def _one(arguments: Namespace, known: tuple[Shelf, ...]) -> int:
         from gangform.inputs.nearest import nearest
 
         near = nearest(name, [each for shelf in known for each in shelf.names])
-        hint = f"did you mean {' or '.join(near)}?" if near else "`gangform profiles` lists all"
+        hint = f"did you mean {either(near)}?" if near else "`gangform profiles` lists all"
         raise UsageError(f"there is no profile `{name}`; {hint}")
     blocks: list[Block] = []
     data: dict[str, Any] = {}
