@@ -15,6 +15,7 @@ from gangform.findings import (
     Severity,
     brief,
     declare,
+    either,
     ordered,
     show_path,
     some,
@@ -111,6 +112,13 @@ def test_an_input_error_carries_every_finding_in_order() -> None:
     error = InputError(iter([second, first, second]))
     assert error.findings == (first, second)
     assert str(error) == f"{brief(first)}\n{brief(second)}"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [("", ""), ("a", "a"), ("ab", "a or b"), ("abc", "a, b or c")]
+)
+def test_words_are_listed_as_a_sentence_does(words: str, said: str) -> None:
+    assert either(words) == said
 
 
 def test_all_errors_have_one_root() -> None:

@@ -17,6 +17,7 @@ from tests.world import Object, World
 
 from gangform.admission.admission import BACKENDS, Demand, Policy, Recognised, Stamp
 from gangform.apis.forms import GroupView
+from gangform.apis.versions import Release
 from gangform.documents.document import Manifest
 from gangform.engines.engine import (
     ENGINES,
@@ -48,6 +49,7 @@ class Toy:
 
     name: ClassVar[str] = "toy"
     waiting_metric: ClassVar[str] = "toy:waiting"
+    newest: ClassVar[Release] = Release(1, 0)
     ready_before_workers: ClassVar[bool] = True
 
     def check(self, ask: LaunchRequest) -> Iterator[Finding]:

@@ -147,6 +147,11 @@ def some(names: Sequence[object], most: int) -> str:
     return ", ".join(map(str, names[:most])) + (f" and {rest} more" if rest > 0 else "")
 
 
+def either(words: Sequence[str], last: str = "or") -> str:
+    """Words as a sentence lists them: `a`, `a or b`, `a, b or c`."""
+    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
+
+
 class GangformError(Exception):
     """The root of all errors that gangform raises on purpose."""
 

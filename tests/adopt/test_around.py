@@ -151,7 +151,7 @@ def test_nodes_that_nothing_names_have_to_be_named(adopted: Adopt) -> None:
 def test_what_no_serving_can_describe_is_refused(adopted: Adopt) -> None:
     with pytest.raises(InputError, match="adopt-nothing"):
         adopted(SCALER)
-    with pytest.raises(InputError, match="the stream holds no set called r2"):
+    with pytest.raises(InputError, match="no set is called r2"):
         adopted(living(), name="r2")
     manifest = living()
     container_of(manifest)["command"] = ["python3", "-m", "sglang.launch_server", "--tp=8"]

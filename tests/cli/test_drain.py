@@ -53,6 +53,7 @@ def test_a_node_that_is_none_is_refused(run: Run, racks: Path) -> None:
     ran = run("plan", "drain", "h100/r9")
     assert (ran.status, ran.out) == (2, "")
     assert "there is no node or domain `h100/r9` of the plan's map; did you mean h100/r" in ran.err
+    assert "did you mean h100/r0?" in run("plan", "drain", "r0").err
 
 
 def test_pods_say_where_groups_lie(run: Run, folder: Path) -> None:
@@ -113,3 +114,13 @@ def test_a_drain_stops_at_the_first_group_that_finds_no_place(run: Run, racks: P
     line = next(one for one in lines if "r1  " in one)
     assert "groups 0, 1 (2 of 2, 100 %)" in line
     assert "takes group 0 at once, 1 of 2 keep serving; stops: no group finds" in line
+
+
+def test_a_drain_of_one_group_ends_though_it_finds_no_place(run: Run, racks: Path) -> None:
+    """Nothing waits behind it: its pods go, and it stays away."""
+    fleet = racks / "gangform.yaml"
+    text = fleet.read_text().replace("nodes: 9", "nodes: 5").replace("nodes: 5}]", "nodes: 1}]")
+    fleet.write_text(text)
+    out = run("plan", "drain", "h100/r0/0").out
+    assert "takes group 0 at once, 1 of 2 keep serving; no group finds a whole place" in out
+    assert "stops" not in out

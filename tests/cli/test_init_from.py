@@ -130,3 +130,13 @@ def test_what_was_piped_in_is_asked_for_again(
     status, out, _ = run("init", "--from", "-")
     assert status == 0
     assert "-n NAMESPACE -o yaml | gangform diff --live -   what a switch does" in out
+
+
+def test_a_file_without_a_set_is_named(run: Run, stream: Path) -> None:
+    ran = run("init", "--from", "live.yaml", "--name", "r2")
+    assert (ran.status, ran.out) == (1, "")
+    assert "no set is called r2\n  --> live.yaml\n" in ran.err
+    stream.write_text("apiVersion: v1\nkind: Service\nmetadata: {name: a}\n")
+    said = run("init", "--from", "live.yaml").err
+    assert "holds Service; wanted is a LeaderWorkerSet or Deployment that" in said
+    assert "--> live.yaml\n" in said

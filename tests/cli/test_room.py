@@ -45,7 +45,10 @@ def test_the_plan_begins_with_a_verdict_on_the_pools_room(
     assert "GPUs enough for a failure or a rollout, not for both at once" in said(run("plan"))
     out = said(run("plan", "-o", "wide"))
     assert "capacity GPUs enough for a failure or a rollout, not for both at once" in out
-    assert "34 GPUs serve + max(16 in one node, 16 to roll) = 50; 66 for both; it has 56" in out
+    assert (
+        "34 GPUs serve + max(16 in one node, 16 to roll with all serving) = 50; 66 for both; it has 56"
+        in out
+    )
 
 
 @pytest.mark.parametrize(

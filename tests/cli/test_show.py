@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,22 @@ def test_the_plan_for_a_pull_request(run: Run) -> None:
     assert "## Prerequisites of prod\n\n| what | check | without |\n" in out
     tables = [line for line in out.splitlines() if line.startswith("|")]
     assert all(line.endswith("|") for line in tables)
+    # An asterisk outside of code is emphasis, and the command is another one.
+    commands = [line for line in tables if "[*]" in line]
+    assert commands
+    assert all("*" not in "".join(line.split("`")[::2]) for line in commands)
+
+
+def test_findings_stand_in_the_order_of_the_file(run: Run, folder: Path) -> None:
+    """Not of the names: `a-small` is written behind `r1`."""
+    fleet = folder / "gangform.yaml"
+    text = fleet.read_text().replace("name: small", "name: a-small")
+    fleet.write_text(re.sub("context: [0-9]+", "context: 999999999", text))
+    said = [one["line"] for one in json.loads(run("validate", "-o", "json").out)["findings"]]
+    shown = re.findall(r"--> gangform.yaml:([0-9]+)", run("validate").err)
+    assert said == sorted(said)
+    assert len(set(said)) > 1
+    assert shown == list(map(str, said))
 
 
 def test_a_fleet_with_errors_has_a_plan_too(run: Run, folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gangform.inputs.amounts import memory, whole
+from gangform.inputs.amounts import binary, memory, whole
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,11 @@ def test_an_amount_of_memory_is_understood(text: str, meant: str) -> None:
 )
 def test_a_whole_number_is_understood(text: str, meant: str) -> None:
     assert whole(text) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [("4k", "4096"), ("64K", "65536"), ("1M", "1048576"), ("32,768", ""), ("1.5k", ""), ("4b", "")],
+)
+def test_tokens_are_counted_in_other_thousands_too(text: str, other: str) -> None:
+    assert binary(text) == other

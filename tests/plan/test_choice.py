@@ -160,7 +160,10 @@ def test_stages_inside_a_node_are_for_what_nothing_else_cuts(auto: Auto) -> None
     plan = auto(model=gib(200 * 10**9, 400))
     assert written(plan) == "{tensor: 8}"
     idle = lost(plan, tensor=4, pipeline=2)
-    assert (idle.lost, idle.why) == ("has more stages", "pipeline 2, where 1 will do")
+    assert (idle.lost, idle.why) == (
+        "has more stages",
+        "pipeline 2 instead of 1 on the same 8 GPUs",
+    )
     heads = {"attention": Attention(kind="gqa", heads=36, kv_heads=4, head_dim=128)}
     odd = auto(model=gib(200 * 10**9, 400) | {"architecture": heads})
     assert written(odd) == "{tensor: 4, pipeline: 2}"

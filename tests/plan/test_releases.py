@@ -6,7 +6,7 @@ import pytest
 
 from gangform.findings import Finding, Severity
 from gangform.inputs.cluster import Cluster, Installed
-from gangform.inputs.serving import Parallelism
+from gangform.inputs.serving import Engine, Parallelism
 from gangform.plan.cluster import plan_cluster
 from gangform.plan.serving import ServingPlan
 
@@ -56,3 +56,13 @@ def test_a_release_that_nobody_looked_at_is_said_once(
         versions=Installed(kubernetes="1.37.4", lws="0.10.2", kueue="0.20.1", volcano="1.15.9")
     )
     assert plan_cluster(known, [make_plan(on=known)]).findings == ()
+
+
+def test_an_engine_that_nobody_looked_at_is_said(make_plan: MakePlan, codes: Codes) -> None:
+    (found,) = make_plan(engine=Engine(name="vllm", version="0.34.1")).findings
+    assert (found.code.id, found.at.path[-2:]) == (
+        "release-newer-than-known",
+        ("engine", "version"),
+    )
+    assert found.what.startswith("vllm 0.34.1 is newer than 0.33")
+    assert codes(make_plan(engine=Engine(name="vllm", version="0.33.9")).findings) == []

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gangform.admission.admission import BACKENDS, backend, lws_makes_groups
-from gangform.findings import Code, Finding, InputPath, Path, Severity, declare
+from gangform.findings import Code, Finding, InputPath, Path, Severity, declare, either
 from gangform.inputs.cluster import Cluster
 
 SHARED_POOL = declare(
@@ -89,4 +89,4 @@ def _finding(code: Code, use: Use, what: str, fix: str) -> Finding:
 
 
 def _list(names: Sequence[str]) -> str:
-    return " and ".join(names)
+    return either(names, "and")

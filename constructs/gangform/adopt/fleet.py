@@ -279,7 +279,6 @@ def _no_such(name: str) -> Finding:
     return Finding(
         code=NOTHING,
         at=DocumentPath("", "", "", ()),
-        what=f"the stream holds no set called {name}",
-        fix="name one that it holds, or leave `--name` out to adopt all",
-        seen={"file": "stream"},
+        what=f"no set is called {name}",
+        fix="name one that is given, or leave `--name` out to adopt all",
     )

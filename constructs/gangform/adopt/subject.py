@@ -11,7 +11,7 @@ from gangform.apis.views import Documents
 from gangform.bundle import WORKLOADS
 from gangform.documents.document import Document, Manifest, Node, mapping, sequence, text
 from gangform.engines.engine import ENGINES, Translation, engine, readers
-from gangform.findings import DocumentPath, Finding, InputError, Severity, declare
+from gangform.findings import DocumentPath, Finding, InputError, Severity, declare, either
 
 NOTHING = declare(
     "adopt-nothing",
@@ -153,7 +153,6 @@ def _nothing(documents: Documents) -> Finding:
     return Finding(
         code=NOTHING,
         at=DocumentPath("", "", "", ()),
-        what=f"the stream holds {kinds}; wanted is one of {', '.join(WORKLOADS)} that runs an engine",
-        fix="pipe in what `kubectl get lws NAME -o yaml` prints",
-        seen={"file": "stream"},
+        what=f"what is given holds {kinds}; wanted is a {either(tuple(WORKLOADS))} that runs an engine",
+        fix="give it what `kubectl get lws NAME -o yaml` prints",
     )

@@ -151,14 +151,19 @@ def _plan(commands: Any) -> None:
         help="show what every serving takes, and what has to be there first",
         description="Show how every serving runs, verdicts first. Of one serving, or with `-o wide` of all, the "
         "arithmetic follows: form, shape, memory, cold start, rollout, drains, quota and placement, and what has to be "
-        "there before it works. A fleet with errors has a plan too. `gangform schema plan` describes `-o json`.",
+        "there before it works. A fleet with errors has a plan too. `gangform schema plan` describes `-o json`. `plan "
+        "drain` says what goes with a node or a rack, and what the budgets answer.",
         examples="  gangform plan\n  gangform plan deepseek-r1 -o wide\n  gangform plan --pin\n"
         "  gangform plan -o markdown >> comment.md\n"
         "  gangform plan drain                  what every node and rack takes down\n"
         "  gangform plan drain h100/rack-1/0    what one does\n"
         "  kubectl get pods -A -o json | gangform plan drain gpu-7 gpu-8 --pods -",
     )
-    fleet_options(plan)
+    fleet_options(
+        plan,
+        "SERVING|drain",
+        "only these servings; or drain, and behind it the nodes or domains that go (default: each)",
+    )
     output_option(plan)
     plan.add_argument(
         "--shapes",

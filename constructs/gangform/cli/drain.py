@@ -17,7 +17,7 @@ from gangform.cli.findings import refused
 from gangform.cli.selection import select
 from gangform.cli.table import Block, Cells, as_markdown, as_text, structured
 from gangform.cli.terminal import UsageError, say, tell
-from gangform.findings import InputError
+from gangform.findings import InputError, either
 from gangform.report import losses as words
 
 if TYPE_CHECKING:
@@ -121,10 +121,9 @@ def _known(nodes: Sequence[str], known: set[str], whose: str) -> None:
         if node not in known:
             from gangform.inputs.nearest import nearest
 
-            near = nearest(node, sorted(known))
-            hint = (
-                f"did you mean {' or '.join(near)}?" if near else "`gangform plan drain` lists them"
-            )
+            near = [one for one in sorted(known) if one.endswith(f"/{node}")][:3]
+            near = near or nearest(node, sorted(known))
+            hint = f"did you mean {either(near)}?" if near else "`gangform plan drain` lists them"
             raise UsageError(f"there is no node or domain `{node}` {whose}; {hint}")
 
 

@@ -11,7 +11,7 @@ from gangform.cli.findings import refused
 from gangform.cli.selection import select
 from gangform.cli.table import Block, as_markdown, as_text, structured
 from gangform.cli.terminal import UsageError, say
-from gangform.findings import InputError
+from gangform.findings import InputError, either
 
 _PLACE = re.compile(r"(.+\.ya?ml):([1-9][0-9]*)")
 """A line of a file, as compilers and editors write it."""
@@ -59,7 +59,7 @@ def _field(arguments: Namespace, target: str, codes: list[str]) -> int:
         message = str(error)
         near = nearest(target, codes) if "-" in target else []
         if near:
-            message = f"there is no code `{target}`; did you mean {' or '.join(near)}?"
+            message = f"there is no code `{target}`; did you mean {either(near)}?"
         raise UsageError(message) from None
     data = {
         "field": doc.path,

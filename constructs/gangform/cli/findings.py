@@ -62,9 +62,19 @@ def indented(text: str) -> str:
     return text.replace("\n", "\n       ")
 
 
+def placed(findings: Iterable[Finding], spans: Spans | None) -> list[Finding]:
+    """In the order of their files and lines, as far as these are known; the others behind."""
+
+    def where_it_stands(finding: Finding) -> tuple[bool, str, int, int]:
+        span = None if spans is None else spans.span_of(finding)
+        return (True, "", 0, 0) if span is None else (False, span.file, span.line, span.column)
+
+    return sorted(findings, key=where_it_stands)
+
+
 def show(findings: Iterable[Finding], spans: Spans | None) -> None:
     """Print findings to stderr, with an empty line after each."""
-    for finding in findings:
+    for finding in placed(findings, spans):
         tell(f"{render(finding, spans)}\n")
 
 
@@ -87,7 +97,7 @@ def refused(error: InputError, spans: Spans | None, after: str = "") -> int:
 
 def as_data(findings: Iterable[Finding], spans: Spans | None) -> list[dict[str, Any]]:
     """Findings for machines."""
-    return [_data(finding, spans) for finding in ordered(findings)]
+    return [_data(finding, spans) for finding in placed(ordered(findings), spans)]
 
 
 def _data(finding: Finding, spans: Spans | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -12,7 +13,7 @@ from gangform.cli.findings import refused
 from gangform.cli.selection import usage
 from gangform.cli.table import Block, as_markdown, as_text, structured
 from gangform.cli.terminal import UsageError, say
-from gangform.findings import EnvironmentFault, InputError
+from gangform.findings import DocumentPath, EnvironmentFault, Finding, InputError, either
 
 if TYPE_CHECKING:
     from gangform.cli.shelves import Shelf
@@ -62,6 +63,13 @@ def init(arguments: Namespace) -> int:
     return 0
 
 
+def _in_file(error: InputError, shown: str) -> Iterator[Finding]:
+    """What is about no single object is about the file."""
+    for one in error.findings:
+        nowhere = isinstance(one.at, DocumentPath) and not one.at.kind
+        yield one._replace(seen={**one.seen, "file": shown}) if nowhere else one
+
+
 def _adopt(arguments: Namespace, target: Path) -> int:
     """Write a fleet file from a set of groups that runs, or that somebody wrote by hand."""
     from gangform.adopt.fleet import Wishes, adopt
@@ -82,7 +90,7 @@ def _adopt(arguments: Namespace, target: Path) -> int:
     try:
         made = adopt(read_objects(text, shown), wishes, library((profiles, shipped_folder())))
     except InputError as error:
-        return refused(error, None, "nothing was written")
+        return refused(InputError(_in_file(error, shown)), None, "nothing was written")
     write_text(target, made, force=arguments.force)
     option = "" if target.name == "gangform.yaml" else f" -f {target}"
     compare = f"gangform diff{option} --live {arguments.source}"
@@ -201,7 +209,7 @@ def _one(arguments: Namespace, known: tuple[Shelf, ...]) -> int:
         from gangform.inputs.nearest import nearest
 
         near = nearest(name, [each for shelf in known for each in shelf.names])
-        hint = f"did you mean {' or '.join(near)}?" if near else "`gangform profiles` lists all"
+        hint = f"did you mean {either(near)}?" if near else "`gangform profiles` lists all"
         raise UsageError(f"there is no profile `{name}`; {hint}")
     blocks: list[Block] = []
     data: dict[str, Any] = {}

@@ -18,7 +18,7 @@ from gangform.diff.stuck import stuck
 from gangform.diff.words import record, said, sides, worth_saying
 from gangform.documents.document import Document, Key
 from gangform.documents.objects import read_objects
-from gangform.findings import InputError
+from gangform.findings import InputError, either
 
 if TYPE_CHECKING:
     from gangform.bundle import Bundle
@@ -129,7 +129,7 @@ def _cluster(chosen: Selection, made: Synthesis, running: Sequence[Document]) ->
         )
     ]
     if len(alike) != 1:
-        raise UsageError(f"say which cluster it is of: --cluster {' or '.join(alike or names)}")
+        raise UsageError(f"say which cluster it is of: --cluster {either(alike or names)}")
     return alike[0]
 
 

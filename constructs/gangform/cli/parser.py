@@ -65,10 +65,11 @@ def filled(text: str | None) -> str:
 
 
 def _meant(word: str, known: Sequence[str]) -> str:
+    from gangform.findings import either
     from gangform.inputs.nearest import nearest
 
     near = nearest(word, known)
-    return f"; did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else ""
+    return f"; did you mean {either([f'`{one}`' for one in near])}?" if near else ""
 
 
 def add_command(
@@ -88,11 +89,13 @@ def add_command(
     return command
 
 
-def fleet_options(command: Parser) -> None:
+def fleet_options(
+    command: Parser, metavar: str = "SERVING", help: str = "only these servings"
+) -> None:
     """The fleet file, and what of it is meant."""
     file_option(command)
     cluster_option(command)
-    command.add_argument("servings", nargs="*", metavar="SERVING", help="only these servings")
+    command.add_argument("servings", nargs="*", metavar=metavar, help=help)
 
 
 def cluster_option(command: Parser) -> None:

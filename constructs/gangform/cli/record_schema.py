@@ -1,7 +1,7 @@
 """The JSON Schema of what `gangform plan -o json` prints: `gangform schema plan`.
 
-`PLAN` is the description, one entry a key. A key with `?` is left out where it does not apply; keys are added in later
-releases and never renamed or dropped, so a reader skips what it does not know.
+A key that is not required is left out where it does not apply. Keys are added in later releases and never renamed or
+dropped, so a reader skips what it does not know.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gangform.cli.files import write_text
-from gangform.cli.findings import refused, summary, where
+from gangform.cli.findings import placed, refused, summary, where
 from gangform.cli.selection import Selection, select
 from gangform.cli.show import chosen_servings, cluster_rows, prerequisites, serving_rows
 from gangform.cli.terminal import UsageError, say, say_bytes, tell
@@ -43,7 +43,7 @@ def report(arguments: Namespace) -> int:
         bundles, said = _bundles(plan)
         found += said
         parts += list(_part(plan, bundles, chosen))
-    found = list(ordered(found))
+    found = placed(ordered(found), spans)
     text = page(
         Subject(
             clusters=tuple(parts),

@@ -40,8 +40,8 @@ def capacity_rows(plan: Capacity) -> Iterator[Cells]:
     where = f" ({'/'.join(loss.domain)})" if loss.domain else ""
     yield (
         "",
-        f"{plan.serving} GPUs serve + max({loss.gpus} in one {_domain(loss.level)}{where}, {plan.rollout} to roll) = "
-        f"{loss.floor}; {loss.additive} for both"
+        f"{plan.serving} GPUs serve + max({loss.gpus} in one {_domain(loss.level)}{where}, "
+        f"{plan.rollout} to roll with all serving) = {loss.floor}; {loss.additive} for both"
         + (f"; bursts take {plan.burst} on top" if plan.burst else "")
         + (f"; it has {plan.has}" if plan.has is not None else ""),
     )

@@ -149,6 +149,7 @@ def _prerequisites(plan: ClusterPlan, wanted: frozenset[str]) -> Block:
         columns=("what", "check", "without"),
         rows=[(one.what, one.check, one.without) for one in prerequisites(plan, wanted)],
         stacked=True,
+        code=("check",),
     )
 
 
@@ -288,7 +289,7 @@ def _stages(stages: Sequence[Stage], *, wide: bool) -> Iterator[tuple[str, Stage
     for _, alike in groupby(enumerate(stages), key=lambda pair: pair if wide else pair[1]):
         here = [stage for _, stage in alike]
         last = number + len(here) - 1
-        yield f"  stage {number}" + (f" to {last}" if last > number else ""), here[0]
+        yield f"  stage {number}" if last == number else f"  stages {number} to {last}", here[0]
         number = last + 1
 
 

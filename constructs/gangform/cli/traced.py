@@ -11,7 +11,7 @@ from gangform.cli.origins import answered
 from gangform.cli.selection import Selection
 from gangform.cli.terminal import UsageError
 from gangform.documents.document import Node, dig
-from gangform.findings import Path, show_path
+from gangform.findings import Path, either, show_path
 from gangform.inputs.serving import FOUNDATION
 from gangform.synth import SUFFIX
 from gangform.trace.lines import lines
@@ -122,7 +122,7 @@ def _near(word: str, known: Sequence[str]) -> str:
 
     near = nearest(word, known)
     if near:
-        return f"did you mean {' or '.join(near)}?"
+        return f"did you mean {either(near)}?"
     return f"it has {', '.join(known[:30])}" if known else "it has nothing inside"
 
 

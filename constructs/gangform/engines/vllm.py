@@ -32,7 +32,7 @@ from gangform.engines.engine import (
     Translation,
 )
 from gangform.engines.flags import is_number, last
-from gangform.engines.vllm_flags import FLAGS
+from gangform.engines.vllm_flags import FLAGS, NEWEST
 from gangform.findings import Finding
 from gangform.units import Seconds
 
@@ -49,6 +49,7 @@ class Vllm:
 
     name: ClassVar[str] = "vllm"
     waiting_metric: ClassVar[str] = "vllm:num_requests_waiting"
+    newest: ClassVar[Release] = NEWEST
     ready_before_workers: ClassVar[bool] = False
 
     def check(self, ask: LaunchRequest) -> Iterator[Finding]:

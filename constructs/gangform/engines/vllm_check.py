@@ -15,7 +15,7 @@ from gangform.engines import vllm_flags as vf
 from gangform.engines import vllm_partition, vllm_unread
 from gangform.engines.engine import LaunchRequest
 from gangform.engines.vllm_args import check_arguments, found, given, redundant_experts
-from gangform.findings import Code, Finding, Severity, declare
+from gangform.findings import Code, Finding, Severity, declare, either
 from gangform.units import Bytes
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ def _other_tensor(ask: LaunchRequest) -> str:
         (size for size in range(tensor + 1, min(2 * tensor, _TRIES) + 1) if works(size)), None
     )
     sizes = [str(size) for size in (below, above) if size is not None]
-    return f"use tensor {' or '.join(sizes)}" if sizes else "use another model or number format"
+    return f"use tensor {either(sizes)}" if sizes else "use another model or number format"
 
 
 def _expert_count(ask: LaunchRequest, model: Architecture) -> int:

@@ -47,3 +47,9 @@ def whole(text: str) -> str:
         return ""
     value = quantity(found[1]) * _THOUSANDS[found[2].lower()]
     return str(value) if value.denominator == 1 else ""
+
+
+def binary(text: str) -> str:
+    """The other number that `4k` may mean, as tokens are counted: 4096; empty where there is only one."""
+    found = re.fullmatch(r"([0-9]+) ?([km])", _ungrouped(text), re.I)
+    return "" if found is None else str(int(found[1]) * 1024 ** "km".index(found[2].lower()) * 1024)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from gangform.findings import Finding, InputError, InputPath, Severity, declare
+from gangform.findings import Finding, InputError, InputPath, Severity, declare, either
 from gangform.inputs.configuration import Configuration
 from gangform.inputs.decoders import Decoder
 from gangform.inputs.families import FAMILIES, decoder, strange
@@ -102,7 +102,10 @@ def import_checkpoint(path: Path, *, repository: str | None, name: str | None) -
     config = Configuration(files.config)
     stored = storage(files.config, files.quantization)
     made = decoder(config)
-    found = list(_faults(config, made, stored, repository, path))
+    found = [
+        one._replace(seen={**one.seen, "file": str(path)})
+        for one in _faults(config, made, stored, repository, path)
+    ]
     if found or made is None or repository is None or isinstance(stored, str):
         raise InputError(found)
     fields, counted = _fields(made, stored, files, repository, config)
@@ -159,7 +162,8 @@ def _json(file: Path) -> Mapping[str, Any]:
         what = f"{file} holds no map"
     if what:
         fix = f"name a folder with {CONFIG}, or that file, as the hub has it"
-        raise InputError([Finding(code=UNREADABLE, at=InputPath(("models",)), what=what, fix=fix)])
+        at, seen = InputPath(("models",)), {"file": str(file)}
+        raise InputError([Finding(code=UNREADABLE, at=at, what=what, fix=fix, seen=seen)])
     found: Mapping[str, Any] = value
     return found
 
@@ -202,7 +206,7 @@ def _faults(
     if made is None:
         named = ", ".join(config.classes) or "nothing"
         near = nearest(config.classes[0], FAMILIES) if config.classes else []
-        like = f"; near it {' and '.join(near)}" if near else ""
+        like = f"; near it {either(near, 'and')}" if near else ""
         yield Finding(
             code=UNKNOWN,
             at=at,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gangform.apis.kinds import GROUPS
-from gangform.findings import CODES, Code, Path, Severity, declare
+from gangform.findings import CODES, Code, Path, Severity, declare, either
 from gangform.inputs.amounts import memory
 from gangform.inputs.base import in_camel_case
 from gangform.inputs.defaults import EDITION_UNKNOWN
@@ -134,7 +134,7 @@ def words_of(
         return what, f"remove `{name}`, or name the source that uses it", (*path, name)
     if kind == "attention-incomplete":
         missing = [in_camel_case(word) for word in str(context["missing"]).split(" and ")]
-        listed = " and ".join(f"`{word}`" for word in missing)
+        listed = either([f"`{word}`" for word in missing], "and")
         what = f"attention of kind {context['kind']} needs {listed}"
         return what, f"write {listed} from the model's config.json", path
     if kind == "levels-order":

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from gangform.findings import Finding, InputError, InputPath, Severity, declare
+from gangform.findings import Finding, InputError, InputPath, Severity, declare, either
 from gangform.findings import Path as Keys
 from gangform.inputs.cluster import Cluster, Fleet, Library
 from gangform.inputs.pieces import REFERENCE_UNKNOWN, Piece, named_pieces
@@ -124,7 +124,7 @@ def unknown(at: Keys, what: str, name: str, known: Iterable[str], hint: str) -> 
 
     near = nearest(name, known)
     guess = (
-        f"did you mean {' or '.join(f'`{one}`' for one in near)}"
+        f"did you mean {either([f'`{one}`' for one in near])}"
         if near
         else "write a name that exists"
     )

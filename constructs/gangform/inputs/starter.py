@@ -200,7 +200,8 @@ def _unknown_names(
         ("admission", admission, backends),
     ):
         if name not in known:
-            hint = f"{kind} is one of {', '.join(known)}"
+            named = f"{kind} is one of {', '.join(known)}"
+            hint = named if known is backends else "`gangform profiles` lists all"
             found.append(unknown((kind,), f"there is no {kind} `{name}`", name, known, hint))
             continue
         try:

@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from gangform.apis.keys import HOSTNAME, ZONE
-from gangform.findings import Finding, InputPath, Path, Severity, declare
-from gangform.inputs.amounts import whole
+from gangform.findings import Finding, InputPath, Path, Severity, declare, either
+from gangform.inputs.amounts import binary, whole
 from gangform.inputs.custom import CUSTOM, fix_of, words_of
 from gangform.inputs.fields import Spot, branches, fields_of, spelled, spot, words
 from gangform.inputs.nearest import nearest, plain, same
@@ -215,7 +215,7 @@ def _unknown_key(path: Path, root: Any) -> tuple[str, str]:
         return what, f"did you mean `{meant}`?"
     near = nearest(key, known)
     if near:
-        return what, f"did you mean `{near[0]}`? Otherwise remove the line"
+        return what, f"did you mean `{near[0]}`? Otherwise remove it"
     for model in models:
         for alias, name, declared in fields_of(model):
             inner = Spot(declared.annotation, model, declared, name)
@@ -225,7 +225,7 @@ def _unknown_key(path: Path, root: Any) -> tuple[str, str]:
                     return what, fix
     return (
         what,
-        f"remove the line; the fields are {', '.join(known)}" if known else "remove the line",
+        f"remove it; the fields are {', '.join(known)}" if known else "remove it",
     )
 
 
@@ -253,7 +253,7 @@ def _literals(here: Spot) -> list[str]:
 
 def _choices(here: Spot | None) -> str:
     known = _literals(here) if here else []
-    return f" or {', '.join(known[1:])}" if len(known) > 1 else ""
+    return either(["", *known[1:]]) if len(known) > 1 else ""
 
 
 def _wrong_type(name: str, value: Any, here: Spot | None, kind: str) -> tuple[str, str]:
@@ -267,7 +267,7 @@ def _wrong_type(name: str, value: Any, here: Spot | None, kind: str) -> tuple[st
     if value is None:
         return (
             f"`{name}` is empty; wanted: {wanted}",
-            f"write `{_line(name, here)}`, or remove the line",
+            f"write `{_line(name, here)}`, or remove it",
         )
     scalar = isinstance(value, (str, int, float, Decimal))
     if kind == "string_type" and scalar:
@@ -287,7 +287,8 @@ def _wrong_type(name: str, value: Any, here: Spot | None, kind: str) -> tuple[st
         word = "true" if str(value).lower() in ("true", "yes", "on", "1") else "false"
         return what, f"write `{name}: {word}`"
     if kind in _NUMBER and isinstance(value, str) and whole(value):
-        return what, f"write `{name}: {whole(value)}`"
+        other = binary(value)
+        return what, f"write `{name}: {whole(value)}`" + (f", or {other}" if other else "")
     if kind == "string_type" and isinstance(value, Mapping) and list(value) == ["name"]:
         return what, f"write the name alone: `{plain(value['name'])}`"
     if kind in _LIST and scalar:

@@ -191,7 +191,7 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
         # Stages are for nodes. Inside of one they idle most of the time, and are for what nothing else can cut.
         enough = max(placed.size, fewest.setdefault(placed.gpus, placed.pipeline))
         if placed.pipeline > enough:
-            why = f"pipeline {placed.pipeline}, where {enough} will do"
+            why = f"pipeline {placed.pipeline} instead of {enough} on the same {placed.gpus} GPUs"
             return Candidate(split, placed, None, STAGES.lost, why)
         memory = measure(placed)
         return Candidate(split, placed, memory, *_verdict(memory, serving))

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 
 from gangform.apis import kueue, leaderworkerset, volcano
 from gangform.apis.forms import Form
-from gangform.apis.versions import NEWEST_KUBERNETES
-from gangform.findings import Finding, InputPath, Severity, declare
+from gangform.apis.versions import NEWEST_KUBERNETES, Release
+from gangform.engines import engine as engines
+from gangform.findings import Finding, InputPath, Path, Severity, declare
 from gangform.inputs.cluster import Cluster
+from gangform.inputs.serving import Serving
 
 TOO_OLD = declare(
     "release-too-old",
@@ -71,11 +73,28 @@ def newer(cluster: Cluster) -> Iterator[Finding]:
     releases = cluster.versions.releases._asdict()
     for software, newest in _NEWEST.items():
         release = releases[software]
-        if release is not None and (release.major, release.minor) > (newest.major, newest.minor):
-            yield Finding(
-                code=NEWER,
-                at=InputPath(("clusters", cluster.name, "versions", software)),
-                what=f"{software} {release} is newer than {newest}, the newest release known here, and is taken for it",
-                fix=f"read the release notes after {newest}, or upgrade gangform",
-                seen={"release": str(release), "newest": str(newest)},
-            )
+        if release is not None and _is_newer(release, newest):
+            at = ("clusters", cluster.name, "versions", software)
+            yield _newer(software, release, newest, at)
+
+
+def engine(serving: Serving, at: Path) -> Iterator[Finding]:
+    """The same note on the engine of a serving."""
+    name, release = serving.engine.name, Release.parse(serving.engine.version)
+    newest = engines.engine(name).newest
+    if _is_newer(release, newest):
+        yield _newer(name, release, newest, (*at, "engine", "version"))
+
+
+def _is_newer(release: Release, newest: Release) -> bool:
+    return (release.major, release.minor) > (newest.major, newest.minor)
+
+
+def _newer(software: str, release: Release, newest: Release, at: Path) -> Finding:
+    return Finding(
+        code=NEWER,
+        at=InputPath(at),
+        what=f"{software} {release} is newer than {newest}, the newest release known here, and is taken for it",
+        fix=f"read the release notes after {newest}, or upgrade gangform",
+        seen={"release": str(release), "newest": str(newest)},
+    )

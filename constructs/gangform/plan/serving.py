@@ -382,6 +382,7 @@ class _Composer:
         )
         yield from unread.check(serving, policy=self.policy, form=self.form, size=split.size, at=at)
         yield from releases.check(serving.name, self.cluster, self.form)
+        yield from releases.engine(serving, self.at)
         yield from scaling.check(
             serving,
             policy=self.policy,

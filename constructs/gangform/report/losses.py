@@ -64,6 +64,7 @@ def _homeless(loss: Loss) -> str:
 def _drain(loss: Loss) -> str:
     refused = [one for one in loss.drain if one.answer == "refused"]
     free = [one for one in loss.drain if one.answer != "refused"]
+    all_free = len(free)
     if loss.home is not None and any(one.answer == "evicted in turn" for one in free):
         # The first that finds no whole place elsewhere keeps the budget from letting the next go.
         free = free[: loss.home + 1]
@@ -85,5 +86,6 @@ def _drain(loss: Loss) -> str:
     elif loss.drained is not None:
         parts.append(f"all back after {loss.drained}")
     else:
-        parts.append(f"stops: {_homeless(loss)}")
+        stops = "stops: " if len(free) < all_free else ""
+        parts.append(f"{stops}{_homeless(loss)}")
     return "; ".join(parts)
