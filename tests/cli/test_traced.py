@@ -138,12 +138,16 @@ def test_a_patch_is_named_with_its_line(run: Run, folder: Path) -> None:
     assert "servings[0].patches[0].merge.spec.sessionAffinity" in places
 
 
-def test_a_file_that_is_not_current_is_said_so(run: Run, made: Path) -> None:
+@pytest.mark.thorough
+def test_a_file_of_other_inputs_is_said_so(run: Run, made: Path) -> None:
     text = (made / "gangform.yaml").read_text()
     (made / "gangform.yaml").write_text(text.replace("groups: 2", "groups: 3", 1))
     data = asked(run, "  replicas: 2", made)
     assert data["value"] == 3
     assert data["stale"].startswith("the file is not current")
+
+
+def test_a_file_that_is_not_current_is_said_so(run: Run, made: Path, known: None) -> None:
     (made / FILE).write_text((made / FILE).read_text().replace("  replicas:", "  replica:"))
     assert "without spec.replica" in asked(run, "  replica:", made)["stale"]
     (made / FILE).write_text((made / FILE).read_text().replace("name: r1-leader", "name: r2"))
@@ -166,7 +170,7 @@ def test_a_line_that_is_not_there_is_wrongly_called(
     assert said in err
 
 
-def test_objects_and_entries_may_be_called_as_findings_call_them(run: Run, folder: Path) -> None:
+def test_objects_and_entries_may_be_called_as_findings_call_them(run: Run, known: None) -> None:
     pod = "spec.leaderWorkerTemplate.leaderTemplate.spec"
     plain = run("explain", "LeaderWorkerSet/r1", f"{pod}.containers[0].image", "-o", "json")
     named = run(
