@@ -4,14 +4,15 @@ A user's arguments come after ours, verbatim, and the last one wins: one that re
 what runs behind the back of every manifest.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gangform.engines import flags
 from gangform.engines.engine import LaunchRequest
-from gangform.engines.flags import Given, is_number, last
+from gangform.engines.flags import Given, last
+from gangform.engines.shell import REFERENCE
 from gangform.engines.vllm_flags import SHUTDOWN
+from gangform.engines.vllm_words import on, settings, whole
 from gangform.findings import Code, Finding, InputPath, Severity, declare
 
 REPEATED = declare(
@@ -94,6 +95,9 @@ SHORT: Mapping[str, str] = {
     "-dpb": "--data-parallel-backend",
     "-asc": "--api-server-count",
     "-q": "--quantization",
+    "-cc": "--compilation-config",
+    "-sc": "--speculative-config",
+    "-O": "--optimization-level",
 }
 """Short spellings (`engines §1.1`)."""
 
@@ -119,6 +123,19 @@ _KNOWN = (
     "--kv-transfer-config",
     "--download-dir",
     SHUTDOWN,
+    "--max-num-seqs",
+    "--max-num-batched-tokens",
+    "--cpu-offload-gb",
+    "--enforce-eager",
+    "--compilation-config",
+    "--optimization-level",
+    "--performance-mode",
+    "--max-cudagraph-capture-size",
+    "--cudagraph-capture-sizes",
+    "--max-loras",
+    "--max-lora-rank",
+    "--eplb-config",
+    "--num-redundant-experts",
 )
 
 _JOINED = re.compile(r"^--?[A-Za-z][-\w.]*\s")
@@ -126,7 +143,20 @@ _JOINED = re.compile(r"^--?[A-Za-z][-\w.]*\s")
 
 def given(args: Sequence[str]) -> list[Given]:
     """The flags of a list of arguments of vLLM, those written by their beginning in full."""
-    return [one._replace(flag=_meant(one.flag)) for one in flags.given(args, SHORT)]
+    return [_named(one) for one in flags.given(args, SHORT)]
+
+
+def words(ask: LaunchRequest) -> list[str]:
+    """The arguments that a user adds, with the variables that Kubernetes puts in where their values are written."""
+    return [
+        REFERENCE.sub(lambda found: ask.variables.get(found[1], found[0]), each)
+        for each in ask.options.args
+    ]
+
+
+def own(ask: LaunchRequest) -> list[Given]:
+    """The flags that a user adds."""
+    return given(words(ask))
 
 
 def positional(args: Sequence[str]) -> str:
@@ -147,6 +177,20 @@ def model_of(args: Sequence[str], own: Sequence[Given]) -> str:
 def positive(name: str) -> str:
     """The flag that one like `--no-enable-eplb` takes back; any other as it is."""
     return _meant(f"--{name.removeprefix('--no-')}") if name.startswith("--no-") else name
+
+
+def _named(one: Given) -> Given:
+    """A flag by its long name. `-O0` holds its value, and `-O` was a configuration in earlier releases."""
+    level = re.fullmatch("-O([0-9])", one.flag)
+    if level:
+        return one._replace(flag="--optimization-level", value=level[1])
+    head, dot, key = one.flag.partition(".")
+    if head == "--optimization-level" and (dot or (one.value or "").startswith("{")):
+        return one._replace(flag=f"--compilation-config{dot}{key}")
+    if one.flag.startswith("--no-"):
+        meant = {flag for flag in _KNOWN if flag.startswith(f"--{one.flag.removeprefix('--no-')}")}
+        return one._replace(flag=f"--no-{meant.pop()[2:]}") if len(meant) == 1 else one
+    return one._replace(flag=f"{_meant(head)}{dot}{key}")
 
 
 def _meant(name: str) -> str:
@@ -170,23 +214,9 @@ def redundant_experts(own: Sequence[Given]) -> int:
     `--eplb-config '{"num_redundant_experts": 8}'`, `--eplb-config.num_redundant_experts=8`, and the older
     `--num-redundant-experts=8`.
     """
-    count = 0
-    for one in own:
-        value: object = one.value
-        if one.flag == "--eplb-config" and one.value:
-            try:
-                config = json.loads(one.value)
-            except ValueError:
-                continue
-            value = config.get("num_redundant_experts") if isinstance(config, dict) else None
-        elif one.flag not in (
-            "--eplb-config.num_redundant_experts",
-            "--num-redundant-experts",
-        ):
-            continue
-        text = str(value)
-        count = int(text) if is_number(text) else count
-    return count
+    older = last(own, "--num-redundant-experts")
+    said = settings(own, "--eplb-config").get("num_redundant_experts")
+    return whole(str(said)) or whole((older.value or "") if older else "") or 0
 
 
 def found(
@@ -226,7 +256,7 @@ def check_arguments(ask: LaunchRequest) -> Iterator[Finding]:
         elif why := _refused(ask, one):
             yield found(ask, CONFLICT, "engine.args", f"{name}: {why}", "remove it", one.at)
     eplb = next((one for one in own if one.flag.startswith("--eplb-config")), None)
-    if eplb and redundant_experts(own) and last(own, "--enable-eplb") is None:
+    if eplb and redundant_experts(own) and not on(own, "--enable-eplb"):
         what = f"{eplb.flag} asks for redundant experts, which the engine refuses without --enable-eplb"
         yield found(ask, CONFLICT, "engine.args", what, "add --enable-eplb", eplb.at)
 

@@ -6,7 +6,6 @@ over it, and a request is checked against that many blocks (vLLM: determine_avai
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -14,7 +13,8 @@ from typing import NamedTuple
 from gangform.engines import flags, vllm_args
 from gangform.engines import vllm_overheads as table
 from gangform.engines.engine import LaunchRequest
-from gangform.engines.flags import Given, is_number
+from gangform.engines.flags import Given
+from gangform.engines.vllm_words import amount, whole
 from gangform.units import Bytes
 
 BYTES = "--kv-cache-memory-bytes"
@@ -34,28 +34,6 @@ ELEMENTS = {
     "fp8_ds_mla": 1,
 }
 """Bytes a cached element by number format; `None`: those of the model's own numbers (vLLM: CacheDType)."""
-
-_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
-_MOST = 10**15
-"""Larger than any cache, in bytes."""
-
-
-def amount(text: str) -> int | None:
-    """A number as vLLM reads one: `4096`, `1.5g` of 10^9, `4G` of 2^30; `None` where it refuses the text.
-
-    Source: human_readable_int in vLLM's argument parser, which takes decimals with small letters only.
-    """
-    found = re.fullmatch(r"([0-9]{1,15})(\.[0-9]{1,9})?([kKmMgGtT])?", text.strip())
-    if found is None:
-        return None
-    whole, part, letter = found.groups()
-    if letter is None or letter.isupper():
-        if part:
-            return None
-        size = int(whole) * 1024 ** (_POWERS[letter.lower()] if letter else 0)
-    else:
-        size = int(Decimal(whole + (part or "")) * 1000 ** _POWERS[letter])
-    return size if size <= _MOST else None
 
 
 def element(ask: LaunchRequest) -> Decimal:
@@ -107,16 +85,15 @@ def reads(ask: LaunchRequest, one: Given) -> bool:
     if one.flag == BLOCKS:
         # Blocks of several kinds of layers are cut to one size, which no single figure says.
         model = ask.model.architecture
-        return is_number(value) and int(value) > 0 and (model is None or model.uniform)
-    return one.flag == BLOCK and is_number(value) and int(value) > 0
+        return bool(whole(value)) and (model is None or model.uniform)
+    return one.flag == BLOCK and bool(whole(value))
 
 
 def _format(ask: LaunchRequest) -> str:
     """The number format of the cache: that of the inputs, else that of the arguments."""
-    own = flags.value(vllm_args.given(ask.options.args), FORMAT)
+    own = flags.value(vllm_args.own(ask), FORMAT)
     return ask.options.kv_cache_type if ask.options.kv_cache_type != "auto" else own
 
 
 def _positive(own: Sequence[Given], flag: str) -> int | None:
-    text = flags.value(own, flag)
-    return int(text) if is_number(text) and int(text) > 0 else None
+    return whole(flags.value(own, flag)) or None

@@ -7,14 +7,13 @@ its own in layers that keep states (vLLM: MambaSpec.num_speculative_blocks).
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from gangform.engines import vllm_args
 from gangform.engines.engine import LaunchRequest
-from gangform.engines.flags import Given, is_number
+from gangform.engines.flags import Given
+from gangform.engines.vllm_words import settings, whole
 from gangform.units import Bytes
 
 CONFIG = "--speculative-config"
@@ -38,9 +37,9 @@ class Draft(NamedTuple):
 
 def draft(ask: LaunchRequest) -> Draft:
     """What arguments ask for; nothing where they do not, or cannot be read."""
-    config = _config(vllm_args.given(ask.options.args))
+    config = settings(vllm_args.own(ask), CONFIG)
     count, method = str(config.get("num_speculative_tokens", "")), str(config.get("method") or "")
-    tokens = int(count) if is_number(count) else 0
+    tokens = whole(count) or 0
     if not config or method in _WITHOUT:
         return Draft(tokens=tokens, method=method)
     measured = ask.options.overhead.draft or ask.model.overhead.draft
@@ -54,26 +53,7 @@ def reads(ask: LaunchRequest, one: Given) -> bool:
     """Whether the arithmetic reckons with all that an argument asks for."""
     if one.flag.split(".")[0] != CONFIG:
         return False
-    return bool(_config(vllm_args.given(ask.options.args))) and draft(ask).weights is not None
-
-
-def _config(own: Sequence[Given]) -> Mapping[str, object]:
-    """The keys of `--speculative-config`, as JSON or one by one."""
-    found: dict[str, object] = {}
-    for one in own:
-        head, _, key = one.flag.partition(".")
-        if head != CONFIG or not one.value:
-            continue
-        if key:
-            found[key] = one.value
-            continue
-        try:
-            read = json.loads(one.value)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(read, dict):
-            found.update(read)
-    return found
+    return bool(settings(vllm_args.own(ask), CONFIG)) and draft(ask).weights is not None
 
 
 def _own_layer(ask: LaunchRequest) -> Bytes | None:

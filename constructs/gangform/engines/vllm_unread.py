@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangform.engines import vllm_adapters, vllm_cache, vllm_draft
+from gangform.engines import vllm_adapters, vllm_cache, vllm_draft, vllm_memory
 from gangform.engines.engine import LaunchRequest
 from gangform.engines.flags import Given
-from gangform.engines.vllm_args import MEMORY, found, given, sayable
+from gangform.engines.vllm_args import MEMORY, found, own, sayable
 from gangform.findings import Finding, Severity, declare
 
 UNREAD = declare(
@@ -20,9 +20,9 @@ UNREAD = declare(
 
 def check(ask: LaunchRequest) -> Iterator[Finding]:
     """Each such argument, with what to write instead."""
-    for one in given(ask.options.args):
+    for one in own(ask):
         name = one.flag.split(".")[0]
-        if name not in MEMORY or _reads(ask, one):
+        if _reads(ask, one):
             continue
         if name == vllm_cache.FORMAT and sayable(ask, one.value):
             continue  # Refused as what an input says.
@@ -35,5 +35,7 @@ def check(ask: LaunchRequest) -> Iterator[Finding]:
 
 
 def _reads(ask: LaunchRequest, one: Given) -> bool:
-    """Whether the arithmetic reckons with an argument."""
+    """Whether the arithmetic reckons with an argument, or need not."""
+    if one.flag.split(".")[0] not in MEMORY:
+        return vllm_memory.reads(one)
     return any(module.reads(ask, one) for module in (vllm_cache, vllm_draft, vllm_adapters))
