@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.engines.vllm_terms import GIB, LATENT, mixture, model, part, terms
 
-from gangform.engines import vllm_args
+from gangform.engines import vllm_words
 from gangform.inputs.model import (
     Attention,
     Compressed,
@@ -94,7 +94,7 @@ def test_redundant_experts_are_read() -> None:
     ],
 )
 def test_amounts_are_read_as_the_engine_reads_them(text: str, size: int | None) -> None:
-    assert vllm_args.amount(text) == size
+    assert vllm_words.amount(text) == size
 
 
 def test_a_fixed_cache_is_said_with_the_argument_that_fixes_it() -> None:

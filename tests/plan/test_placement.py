@@ -6,50 +6,21 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.plan.racks import BLOCK, HOST, RACK, RACKED, domains
 
 from gangform.findings import Finding
-from gangform.inputs.cluster import Cluster, Domain
+from gangform.inputs.cluster import Domain
 from gangform.inputs.serving import Parallelism, Pods, Resources, Rollout, TopologyRequest
 from gangform.plan import arrangement, laying
-from gangform.plan.cluster import ClusterPlan, plan_cluster
-from gangform.plan.serving import ServingPlan
+from gangform.plan.cluster import plan_cluster
 from gangform.units import Bytes, Millicores
 
-MakePlan = Callable[..., ServingPlan]
-MakeCluster = Callable[..., Cluster]
 Codes = Callable[[Iterable[Finding]], list[str]]
-Fill = Callable[..., ClusterPlan]
-
-BLOCK, RACK, HOST = "example.com/block", "example.com/rack", "kubernetes.io/hostname"
-RACKED = {"topology": TopologyRequest(level=RACK), "backend": "kueue"}
-
-
-def domains(*sizes: int, per_block: int = 2) -> tuple[Domain, ...]:
-    return tuple(
-        Domain(at=(f"b{index // per_block}", f"r{index}"), nodes=nodes)
-        for index, nodes in enumerate(sizes)
-    )
 
 
 @pytest.fixture
 def fill(make_plan: MakePlan, make_cluster: MakeCluster) -> Fill:
-    """A pool of racks of so many nodes, filled with servings."""
-
-    def plan(
-        *servings: dict[str, Any], racks: tuple[int, ...] | None = None, nodes: int | None = None
-    ) -> ClusterPlan:
-        pool: dict[str, Any] = {"levels": (BLOCK, RACK, HOST), "nodes": nodes}
-        if racks is not None:
-            pool["domains"] = domains(*racks)
-        on = make_cluster(pool=pool)
-        made = [make_plan(on=on, **{"name": f"s{n}", **one}) for n, one in enumerate(servings)]
-        return plan_cluster(on, made)
-
-    return plan
-
-
-def only(plan: ClusterPlan, *ids: str) -> list[Finding]:
-    return [finding for finding in plan.findings if finding.code.id in ids]
+    return filler(make_plan, make_cluster)
 
 
 @pytest.mark.parametrize(
@@ -289,53 +260,6 @@ def test_a_preferred_level_refuses_nothing(fill: Fill, codes: Codes) -> None:
     plan = fill({"groups": 3, **soft}, racks=(1, 1, 4))
     assert codes(plan.findings) == []
     assert plan.pools[0].packings[0].level is None
-
-
-def test_the_loss_of_the_coarsest_or_of_the_named_level_is_counted(fill: Fill) -> None:
-    def lost(**changes: Any) -> tuple[str | None, int]:
-        plan = fill({"groups": 6, **changes}, racks=(3, 3, 4, 2))
-        return plan.pools[0].packings[0].spread, plan.pools[0].packings[0].most_in_one
-
-    assert lost() == (BLOCK, 3)
-    assert lost(spread=RACK) == (RACK, 2)
-    assert lost(spread=RACK, parallelism=Parallelism(tensor=4)) == (RACK, 6)
-    assert lost(groups=2) == (BLOCK, 2)
-
-
-def test_exclusive_topology_alone_keeps_groups_apart(make_plan: MakePlan, fill: Fill) -> None:
-    def lost(spread: str, **changes: Any) -> int:
-        asked = {**RACKED, "groups": 3, "spread": spread, **changes}
-        return fill(asked, racks=(8, 8, 8, 8)).pools[0].packings[0].most_in_one
-
-    assert (lost(RACK), lost(BLOCK)) == (3, 3)
-    assert (lost(RACK, backend="none"), lost(BLOCK, backend="none")) == (1, 2)
-    assert (
-        fill({**RACKED, "groups": 3, "spread": RACK, "backend": "none"})
-        .pools[0]
-        .packings[0]
-        .most_in_one
-        == 1
-    )
-
-    def said(**changes: Any) -> str:
-        plan = make_plan(**{**RACKED, "groups": 3, "spread": RACK, **changes})
-        return " ".join(plan.remarks)
-
-    assert "keeps them apart" in said(backend="none")
-    assert f"no backend spreads groups over {RACK}" in said()
-    assert "spread" not in said(spread=None)
-
-
-def test_replicas_of_one_pod_share_the_domain_of_a_level_that_nothing_keeps(fill: Fill) -> None:
-    """Without a backend a Deployment gets no exclusive topology: nothing keeps its replicas apart."""
-    alone = {"parallelism": Parallelism(tensor=8), "topology": TopologyRequest(level=RACK)}
-    plan = fill({**alone, "backend": "none", "groups": 3}, racks=(4, 4))
-    assert not only(plan, "no-domain-for-group")
-    assert plan.pools[0].packings[0].placed == 3
-
-
-def test_without_an_inventory_one_domain_takes_all(fill: Fill) -> None:
-    assert fill({"groups": 6}).pools[0].packings[0].most_in_one == 6
 
 
 @settings(deadline=None, max_examples=60)

@@ -71,21 +71,6 @@ def parsed(text: str) -> object | None:
     return found
 
 
-def keys(flags: Sequence[Given], name: str) -> Mapping[str, object]:
-    """The keys of a flag that takes an object: as JSON, or one by one as `--name.key=value`; later ones win."""
-    found: dict[str, object] = {}
-    for one in flags:
-        head, _, key = one.flag.partition(".")
-        if head != name or not one.value:
-            continue
-        read = parsed(one.value)
-        if key:
-            found[key] = one.value if read is None else read
-        elif isinstance(read, Mapping):
-            found.update(read)
-    return found
-
-
 def is_number(text: str) -> bool:
     """Whether a text is a whole number of a size that means anything here."""
     return text.isdecimal() and text.isascii() and len(text) < 10
@@ -98,11 +83,6 @@ def number(flags: Sequence[Given], name: str, default: int) -> int | None:
         return default
     text = found.value or ""
     return int(text) if is_number(text) else None
-
-
-def count(flags: Sequence[Given], name: str) -> int | None:
-    """The number above 0 that a flag gives; `None` where it gives none."""
-    return number(flags, name, 0) or None
 
 
 def repeated(flags: Sequence[Given], names: Sequence[str]) -> tuple[tuple[str, str, str], ...]:

@@ -179,7 +179,7 @@ def _drain(ask: LaunchRequest) -> tuple[Seconds, list[str]]:
 
     Without the flag SIGTERM aborts what is in flight, and only the sleep before it helps (`engines §1.7`).
     """
-    own = last(vllm_args.given(ask.options.args), vllm_flags.SHUTDOWN)
+    own = last(vllm_args.own(ask), vllm_flags.SHUTDOWN)
     if own is not None:
         text = own.value or ""
         return Seconds(int(text)) if is_number(text) else ask.defaults.drain, []

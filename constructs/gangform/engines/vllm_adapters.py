@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from gangform.engines import flags, vllm_args
 from gangform.engines.engine import LaunchRequest
-from gangform.engines.flags import Given, last
+from gangform.engines.flags import Given
+from gangform.engines.vllm_words import on
 from gangform.units import Bytes
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ _ELEMENT = 2
 
 def adapters(ask: LaunchRequest) -> Bytes | None:
     """What the slots of all layers take of one GPU; 0 without any, `None` where nobody described the layers."""
-    own = vllm_args.given(ask.options.args)
-    if last(own, SWITCH) is None:
+    own = vllm_args.own(ask)
+    if not on(own, SWITCH):
         return Bytes(0)
     model = ask.model.architecture
     counts = flags.number(own, SLOTS, _SLOTS), flags.number(own, RANK, _RANK)

@@ -6,12 +6,13 @@ what runs behind the back of every manifest.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 
 from gangform.engines import flags
 from gangform.engines.engine import LaunchRequest
-from gangform.engines.flags import Given, is_number, last
+from gangform.engines.flags import Given, last
+from gangform.engines.shell import REFERENCE
 from gangform.engines.vllm_flags import SHUTDOWN
+from gangform.engines.vllm_words import on, settings, whole
 from gangform.findings import Code, Finding, InputPath, Severity, declare
 
 REPEATED = declare(
@@ -97,6 +98,7 @@ SHORT: Mapping[str, str] = {
     "-q": "--quantization",
     "-sc": "--speculative-config",
     "-cc": "--compilation-config",
+    "-O": "--optimization-level",
     "--spec-method": "--speculative-config.method",
     "--spec-model": "--speculative-config.model",
     "--spec-tokens": "--speculative-config.num_speculative_tokens",
@@ -125,18 +127,40 @@ _KNOWN = (
     "--kv-transfer-config",
     "--download-dir",
     SHUTDOWN,
+    "--max-num-seqs",
+    "--max-num-batched-tokens",
+    "--cpu-offload-gb",
+    "--enforce-eager",
+    "--compilation-config",
+    "--optimization-level",
+    "--performance-mode",
+    "--max-cudagraph-capture-size",
+    "--cudagraph-capture-sizes",
+    "--max-loras",
+    "--max-lora-rank",
+    "--eplb-config",
+    "--num-redundant-experts",
 )
-
-_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
-_MOST = 10**15
-"""Larger than any cache in bytes, and any length."""
 
 _JOINED = re.compile(r"^--?[A-Za-z][-\w.]*\s")
 
 
 def given(args: Sequence[str]) -> list[Given]:
     """The flags of a list of arguments of vLLM, those written by their beginning in full."""
-    return [one._replace(flag=_meant(one.flag)) for one in flags.given(args, SHORT)]
+    return [_named(one) for one in flags.given(args, SHORT)]
+
+
+def words(ask: LaunchRequest) -> list[str]:
+    """The arguments that a user adds, with the variables that Kubernetes puts in where their values are written."""
+    return [
+        REFERENCE.sub(lambda found: ask.variables.get(found[1], found[0]), each)
+        for each in ask.options.args
+    ]
+
+
+def own(ask: LaunchRequest) -> list[Given]:
+    """The flags that a user adds."""
+    return given(words(ask))
 
 
 def positional(args: Sequence[str]) -> str:
@@ -159,6 +183,20 @@ def positive(name: str) -> str:
     return _meant(f"--{name.removeprefix('--no-')}") if name.startswith("--no-") else name
 
 
+def _named(one: Given) -> Given:
+    """A flag by its long name. `-O0` holds its value, and `-O` was a configuration in earlier releases."""
+    level = re.fullmatch("-O([0-9])", one.flag)
+    if level:
+        return one._replace(flag="--optimization-level", value=level[1])
+    head, dot, key = one.flag.partition(".")
+    if head == "--optimization-level" and (dot or (one.value or "").startswith("{")):
+        return one._replace(flag=f"--compilation-config{dot}{key}")
+    if one.flag.startswith("--no-"):
+        meant = {flag for flag in _KNOWN if flag.startswith(f"--{one.flag.removeprefix('--no-')}")}
+        return one._replace(flag=f"--no-{meant.pop()[2:]}") if len(meant) == 1 else one
+    return one._replace(flag=f"{_meant(head)}{dot}{key}")
+
+
 def _meant(name: str) -> str:
     """The flag that a beginning of it stands for: argparse, which vLLM reads by, takes any that is no flag itself.
 
@@ -174,33 +212,15 @@ def two_in_one(args: Sequence[str]) -> list[int]:
     return [index for index, argument in enumerate(args) if _JOINED.match(argument)]
 
 
-def amount(text: str) -> int | None:
-    """A number as vLLM reads one: `4096`, `1.5g` of 10^9, `4G` of 2^30; `None` where it refuses the text.
-
-    Source: human_readable_int in vLLM's argument parser, which takes decimals with small letters only.
-    """
-    found = re.fullmatch(r"([0-9]{1,15})(\.[0-9]{1,9})?([kKmMgGtT])?", text.strip())
-    if found is None:
-        return None
-    whole, part, letter = found.groups()
-    if letter is None or letter.isupper():
-        if part:
-            return None
-        size = int(whole) * 1024 ** (_POWERS[letter.lower()] if letter else 0)
-    else:
-        size = int(Decimal(whole + (part or "")) * 1000 ** _POWERS[letter])
-    return size if size <= _MOST else None
-
-
 def redundant_experts(own: Sequence[Given]) -> int:
     """Redundant experts that arguments ask for, in any of the three spellings; 0 where none can be read.
 
     `--eplb-config '{"num_redundant_experts": 8}'`, `--eplb-config.num_redundant_experts=8`, and the older
     `--num-redundant-experts=8`.
     """
-    older = flags.value(own, "--num-redundant-experts")
-    text = older or str(flags.keys(own, "--eplb-config").get("num_redundant_experts"))
-    return int(text) if is_number(text) else 0
+    older = last(own, "--num-redundant-experts")
+    said = settings(own, "--eplb-config").get("num_redundant_experts")
+    return whole((older.value or "") if older else "") or whole(str(said)) or 0
 
 
 def found(
@@ -240,7 +260,7 @@ def check_arguments(ask: LaunchRequest) -> Iterator[Finding]:
         elif why := _refused(ask, one):
             yield found(ask, CONFLICT, "engine.args", f"{name}: {why}", "remove it", one.at)
     eplb = next((one for one in own if one.flag.startswith("--eplb-config")), None)
-    if eplb and redundant_experts(own) and last(own, "--enable-eplb") is None:
+    if eplb and redundant_experts(own) and not on(own, "--enable-eplb"):
         what = f"{eplb.flag} asks for redundant experts, which the engine refuses without --enable-eplb"
         yield found(ask, CONFLICT, "engine.args", what, "add --enable-eplb", eplb.at)
 

@@ -14,6 +14,7 @@ from gangform.engines import flags, vllm_args
 from gangform.engines import vllm_overheads as table
 from gangform.engines.engine import LaunchRequest
 from gangform.engines.flags import Given
+from gangform.engines.vllm_words import amount, whole
 from gangform.units import Bytes
 
 BYTES = "--kv-cache-memory-bytes"
@@ -54,7 +55,7 @@ def latent_entry(ask: LaunchRequest) -> int | None:
 
 def block(own: Sequence[Given]) -> int:
     """Tokens a block of the cache."""
-    return flags.count(own, BLOCK) or table.BLOCK
+    return whole(flags.value(own, BLOCK)) or table.BLOCK
 
 
 class Pinned(NamedTuple):
@@ -67,8 +68,8 @@ class Pinned(NamedTuple):
 
 def pinned(own: Sequence[Given]) -> Pinned:
     """What arguments say of the size of the cache; what cannot be read is not there."""
-    count = flags.count(own, BLOCKS)
-    size = vllm_args.amount(flags.value(own, BYTES))
+    count = whole(flags.value(own, BLOCKS)) or None
+    size = amount(flags.value(own, BYTES))
     held = Bytes(size) if size else None
     flag = BLOCKS if count else BYTES if held is not None else ""
     return Pinned(held, count, flag)
@@ -80,15 +81,15 @@ def reads(ask: LaunchRequest, one: Given) -> bool:
     if one.flag == FORMAT:
         return value in ELEMENTS
     if one.flag == BYTES:
-        return bool(vllm_args.amount(value))
+        return bool(amount(value))
     if one.flag == BLOCKS:
         # Blocks of several kinds of layers are cut to one size, which no single figure says.
         model = ask.model.architecture
-        return flags.count([one], BLOCKS) is not None and (model is None or model.uniform)
-    return flags.count([one], BLOCK) is not None
+        return bool(whole(value)) and (model is None or model.uniform)
+    return one.flag == BLOCK and bool(whole(value))
 
 
 def _format(ask: LaunchRequest) -> str:
     """The number format of the cache: that of the inputs, else that of the arguments."""
-    own = flags.value(vllm_args.given(ask.options.args), FORMAT)
+    own = flags.value(vllm_args.own(ask), FORMAT)
     return ask.options.kv_cache_type if ask.options.kv_cache_type != "auto" else own

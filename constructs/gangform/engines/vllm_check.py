@@ -14,7 +14,7 @@ from gangform.apis.versions import Release
 from gangform.engines import vllm_flags as vf
 from gangform.engines import vllm_partition, vllm_unread
 from gangform.engines.engine import LaunchRequest
-from gangform.engines.vllm_args import check_arguments, found, given, redundant_experts
+from gangform.engines.vllm_args import check_arguments, found, own, redundant_experts
 from gangform.findings import Code, Finding, Severity, declare, either
 from gangform.units import Bytes
 
@@ -296,7 +296,7 @@ def _other_tensor(ask: LaunchRequest) -> str:
 
 def _expert_count(ask: LaunchRequest, model: Architecture) -> int:
     routed = model.experts.routed if model.experts else 0
-    return routed + redundant_experts(given(ask.options.args))
+    return routed + redundant_experts(own(ask))
 
 
 def _experts(ask: LaunchRequest, model: Architecture) -> Iterator[Finding]:
@@ -356,7 +356,7 @@ def _data_over_pods(ask: LaunchRequest) -> Iterator[Finding]:
 
 
 def _memory(ask: LaunchRequest) -> Iterator[Finding]:
-    limit, flags = ask.model.context_limit, given(ask.options.args)
+    limit, flags = ask.model.context_limit, own(ask)
     stretched = any(one.flag.split(".")[0] in ("--hf-overrides", "--rope-scaling") for one in flags)
     if ask.context > limit and not stretched:
         what = (

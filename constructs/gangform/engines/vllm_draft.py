@@ -10,9 +10,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from gangform.engines import flags, vllm_args
+from gangform.engines import vllm_args
 from gangform.engines.engine import LaunchRequest
-from gangform.engines.flags import Given, is_number
+from gangform.engines.flags import Given
+from gangform.engines.vllm_words import settings, whole
 from gangform.units import Bytes
 
 CONFIG = "--speculative-config"
@@ -36,9 +37,9 @@ class Draft(NamedTuple):
 
 def draft(ask: LaunchRequest) -> Draft:
     """What arguments ask for; nothing where they do not, or cannot be read."""
-    config = flags.keys(vllm_args.given(ask.options.args), CONFIG)
+    config = settings(vllm_args.own(ask), CONFIG)
     count, method = str(config.get("num_speculative_tokens", "")), str(config.get("method") or "")
-    tokens = int(count) if is_number(count) else 0
+    tokens = whole(count) or 0
     if not config or method in _WITHOUT:
         return Draft(tokens=tokens, method=method)
     weights = ask.measured("draft")
@@ -51,8 +52,7 @@ def reads(ask: LaunchRequest, one: Given) -> bool:
     """Whether the arithmetic reckons with all that an argument asks for."""
     if one.flag.split(".")[0] != CONFIG:
         return False
-    own = flags.keys(vllm_args.given(ask.options.args), CONFIG)
-    return bool(own) and draft(ask).weights is not None
+    return bool(settings(vllm_args.own(ask), CONFIG)) and draft(ask).weights is not None
 
 
 def _own_layer(ask: LaunchRequest) -> Bytes | None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import takewhile
 
 from gangform.engines import flags, vllm_args
 from gangform.engines import vllm_overheads as table
 from gangform.engines.engine import LaunchRequest
-from gangform.engines.flags import Given, is_number, last
+from gangform.engines.flags import Given, last
 from gangform.engines.vllm_draft import draft
+from gangform.engines.vllm_words import on, settings, whole
 from gangform.units import Bytes
 
 ESTIMATE = "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS"
 """Variable that says whether graphs come out of the share; without it the release decides (`engines §6.1`)."""
 COMPILATION = "--compilation-config"
 LARGEST = "--max-cudagraph-capture-size"
+SIZES = "--cudagraph-capture-sizes"
+LEVEL = "--optimization-level"
 _MOST = 512
 """The largest batch that is captured by default (vLLM: max_cudagraph_capture_size)."""
 
@@ -28,11 +32,14 @@ def graphs(ask: LaunchRequest, sequences: int, tokens: int) -> tuple[Bytes, str]
         sequences: Sequences of the largest batch.
         tokens: Tokens of the largest batch.
     """
-    own = vllm_args.given(ask.options.args)
-    if last(own, "--enforce-eager") is not None:
+    own = vllm_args.own(ask)
+    if on(own, "--enforce-eager"):
         return Bytes(0), "--enforce-eager"
-    if str(flags.keys(own, COMPILATION).get("cudagraph_mode", "")).upper() == "NONE":
+    mode = settings(own, COMPILATION).get("cudagraph_mode")
+    if str(mode).upper() == "NONE" and mode is not None:
         return Bytes(0), f"{COMPILATION}: no graphs"
+    if mode is None and flags.value(own, LEVEL) == "0":
+        return Bytes(0), f"{LEVEL} 0: no graphs"
     measured = ask.measured("graphs")
     if measured is not None:
         return measured, "measured"
@@ -55,14 +62,27 @@ def graphs(ask: LaunchRequest, sequences: int, tokens: int) -> tuple[Bytes, str]
 def captured(ask: LaunchRequest, own: Sequence[Given], sequences: int, tokens: int) -> int:
     """Graphs that are captured: one a size for batches of any kind, and one for those that only decode."""
     proposed = 1 + draft(ask).tokens
-    config = flags.keys(own, COMPILATION)
-    listed = config.get("cudagraph_capture_sizes")
+    config = settings(own, COMPILATION)
+    listed = _listed(ask, own) or config.get("cudagraph_capture_sizes")
     if isinstance(listed, list):
-        sizes = [one for one in listed if isinstance(one, int)]
+        known = {size for one in listed if (size := whole(str(one)))}
+        sizes = [one for one in known if one <= tokens]
     else:
         text = flags.value(own, LARGEST) or str(config.get("max_cudagraph_capture_size", ""))
-        most = int(text) if is_number(text) else min(sequences * proposed * 2, _MOST)
+        told = whole(text)
+        most = min(sequences * proposed * 2, _MOST) if told is None else told
         most = min(most, tokens)
         steps = (1, 2, 4, *range(8, min(most + 1, 256), 8), *range(256, min(most, 4096) + 1, 16))
         sizes = [one for one in steps if one <= most]
     return len(sizes) + sum(one <= sequences * proposed for one in sizes)
+
+
+def _listed(ask: LaunchRequest, own: Sequence[Given]) -> list[str]:
+    """The sizes after the flag that takes several, up to the next flag; one where `=` joins it."""
+    one = last(own, SIZES)
+    if one is None:
+        return []
+    words = vllm_args.words(ask)
+    if "=" in words[one.at]:
+        return [one.value or ""]
+    return list(takewhile(lambda word: not word.startswith("-"), words[one.at + 1 :]))

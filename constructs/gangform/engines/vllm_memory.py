@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 from gangform.engines import flags, vllm_adapters, vllm_args, vllm_cache, vllm_flags
 from gangform.engines import vllm_overheads as table
 from gangform.engines.engine import LaunchRequest, MemoryTerms, Part
+from gangform.engines.flags import Given
 from gangform.engines.vllm_draft import draft
 from gangform.engines.vllm_graphs import graphs
 from gangform.engines.vllm_partition import partition
+from gangform.engines.vllm_words import amount, whole
 from gangform.units import Bytes
 
 if TYPE_CHECKING:
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 
 _ELEMENT = 2
 """Bytes of an activation."""
+SEQUENCES, TOKENS = "--max-num-seqs", "--max-num-batched-tokens"
+OFFLOADED = "--cpu-offload-gb"
+NUMBERS = (SEQUENCES, TOKENS, OFFLOADED)
+"""Arguments whose number decides what lies on a GPU."""
+_GIB = re.compile(r"(?=\.?[0-9])[0-9]{0,6}(\.[0-9]{0,6})?")
 _PEAK, _SAMPLING = "activation", "sampling on the last stage"
 _DRAFT = "vLLM: a draft lies on the last stage and shares embedding and head"
 
@@ -37,7 +44,7 @@ def utilization(ask: LaunchRequest) -> Decimal:
 def terms(ask: LaunchRequest) -> MemoryTerms:
     """Utilisation, overheads by class of release, and how the cache is stored."""
     era = table.era(ask.release)
-    own = vllm_args.given(ask.options.args)
+    own = vllm_args.own(ask)
     tokens, sequences = batch(ask, era)
     parts = [
         *_activation(ask, era),
@@ -94,17 +101,19 @@ _MOST_TOKENS = 10**9
 
 def batch(ask: LaunchRequest, era: table.Era) -> tuple[int, int]:
     """Tokens and sequences of the largest step: the user's, else the defaults of the GPU."""
-    own = vllm_args.given(ask.options.args)
+    own = vllm_args.own(ask)
     large = _large(ask) and era.chunked
     tokens = int((table.TOKENS if large else table.TOKENS_SMALL).value)
     if not era.chunked and ask.context <= table.CHUNKED_FROM.value:
         tokens = max(tokens, ask.context)
     sequences = int((table.SEQUENCES if large else table.SEQUENCES_SMALL).value)
-    sequences = flags.count(own, "--max-num-seqs") or sequences
+    if flags.value(own, "--performance-mode") == "throughput":
+        tokens, sequences = 2 * tokens, 2 * sequences
+    sequences = whole(flags.value(own, SEQUENCES)) or sequences
     # No default step is larger than all sequences at full length (vLLM: _set_default_max_num_seqs_and_batched_tokens).
     # Where somebody gives one, `8k` and `8K` are numbers (vLLM: human_readable_int).
-    told = flags.value(own, "--max-num-batched-tokens")
-    tokens = min(vllm_args.amount(told) or min(tokens, sequences * ask.context), _MOST_TOKENS)
+    told = flags.value(own, TOKENS)
+    tokens = min(amount(told) or min(tokens, sequences * ask.context), _MOST_TOKENS)
     return tokens, min(tokens, sequences)
 
 
@@ -160,8 +169,18 @@ def _communication(ask: LaunchRequest, era: table.Era) -> tuple[Bytes, str]:
 
 def _offloaded(ask: LaunchRequest) -> Bytes:
     """What `--cpu-offload-gb` leaves on the host; vLLM counts GiB of each GPU."""
-    text = flags.value(vllm_args.given(ask.options.args), "--cpu-offload-gb")
-    return Bytes.gib(text) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) else Bytes(0)
+    text = flags.value(vllm_args.own(ask), OFFLOADED)
+    return Bytes.gib(text) if _GIB.fullmatch(text) else Bytes(0)
+
+
+def reads(one: Given) -> bool:
+    """Whether the arithmetic reckons with a number that an argument gives; what is no such argument it does."""
+    value = one.value
+    if value is None:
+        return True  # no argument of the engine's at all
+    if one.flag == OFFLOADED:
+        return _GIB.fullmatch(value) is not None
+    return bool(amount(value) if one.flag == TOKENS else whole(value)) or one.flag not in NUMBERS
 
 
 def symmetric_heap(variables: Mapping[str, str]) -> Bytes | None:

@@ -13,8 +13,9 @@ from typing import Any, Final
 from gangform.documents.document import Manifest
 from gangform.engines.engine import Translation
 from gangform.engines.flags import Given, is_number, last, value
-from gangform.engines.vllm_args import OWNED, amount, given, model_of, positional, positive
+from gangform.engines.vllm_args import OWNED, given, model_of, positional, positive
 from gangform.engines.vllm_read import server_words
+from gangform.engines.vllm_words import amount
 
 _SIZES: Final = {
     "--tensor-parallel-size": "tensor",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangform.engines import vllm_adapters, vllm_cache, vllm_draft
+from gangform.engines import vllm_adapters, vllm_cache, vllm_draft, vllm_memory
 from gangform.engines.engine import LaunchRequest
 from gangform.engines.flags import Given
-from gangform.engines.vllm_args import MEMORY, found, given, sayable
+from gangform.engines.vllm_args import MEMORY, found, own, sayable
 from gangform.findings import Finding, Severity, declare
 
 UNREAD = declare(
@@ -24,9 +24,9 @@ _WIDE = ("float32", "float")
 
 def check(ask: LaunchRequest) -> Iterator[Finding]:
     """Each such argument, with what to write instead."""
-    for one in given(ask.options.args):
+    for one in own(ask):
         name = one.flag.split(".")[0]
-        if name not in MEMORY or _reads(ask, one):
+        if _reads(ask, one):
             continue
         if name == vllm_cache.FORMAT and sayable(ask, one.value):
             continue  # Refused as what an input says.
@@ -39,8 +39,10 @@ def check(ask: LaunchRequest) -> Iterator[Finding]:
 
 
 def _reads(ask: LaunchRequest, one: Given) -> bool:
-    """Whether the arithmetic reckons with an argument."""
+    """Whether the arithmetic reckons with an argument, or need not."""
     if one.flag == "--dtype":
         # Every other value is as wide as what is reckoned with.
         return one.value not in _WIDE or ask.model.weights == "fp32"
+    if one.flag.split(".")[0] not in MEMORY:
+        return vllm_memory.reads(one)
     return any(module.reads(ask, one) for module in (vllm_cache, vllm_draft, vllm_adapters))

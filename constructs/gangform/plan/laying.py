@@ -151,6 +151,7 @@ class _Laying:
         if pool.nodes is not None and pool.nodes > told:
             self.known.append(((), pool.nodes - told))
         self.order = sorted(demands, key=lambda d: (bound(pool, d) is None, *order(d)))
+        self.most: dict[Load, int] = {}
 
     def laid(self) -> Laid:
         lie, arranged, certain = self._filled(("wanted",))
@@ -246,11 +247,17 @@ class _Laying:
 
     def _too_many(self, loads: Sequence[Load]) -> bool:
         """Whether the groups of one workload are more than the empty pool has whole places for."""
-        empty = Layout(self.known, len(self.pool.above_host))
         asked: dict[tuple[str, str], int] = {}
         for one in loads:
             key = (one.serving, one.workload)
             asked[key] = asked.get(key, 0) + len(one.groups)
-            if one.depth and asked[key] > empty.most(one):
+            if one.depth and asked[key] > self._most(one):
                 return True
         return False
+
+    def _most(self, load: Load) -> int:
+        """Groups like these that the empty pool has whole places for; asked of every workload for each that surges."""
+        alike = load._replace(serving="", workload="", kind="wanted", groups=range(0))
+        if alike not in self.most:
+            self.most[alike] = Layout(self.known, len(self.pool.above_host)).most(alike)
+        return self.most[alike]
