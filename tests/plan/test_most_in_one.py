@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tests.plan.racks import BLOCK, RACK, RACKED, only
+import pytest
+from tests.plan.racks import (
+    BLOCK,
+    RACK,
+    RACKED,
+    Fill,
+    MakeCluster,
+    MakePlan,
+    filler,
+    only,
+)
 
 from gangform.findings import Finding
 from gangform.inputs.serving import Parallelism, TopologyRequest

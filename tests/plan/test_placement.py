@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plan.racks import BLOCK, HOST, RACK, RACKED, domains
+from tests.plan.racks import (
+    BLOCK,
+    HOST,
+    RACK,
+    RACKED,
+    Fill,
+    MakeCluster,
+    MakePlan,
+    domains,
+    filler,
+)
 
 from gangform.findings import Finding
 from gangform.inputs.cluster import Domain
