@@ -34,6 +34,30 @@ def test_flags_that_end_the_engine(make: Make, refused: Check, accepted: Check) 
     )
 
 
+def test_a_supervisor_has_servers_of_its_own(make: Make, refused: Check, accepted: Check) -> None:
+    def supervised(*args: str) -> dict[str, Any]:
+        own = ["--data-parallel-multi-port-external-lb", "--data-parallel-size=8", *args]
+        return make("set", {"B>C>args": line(*own)})
+
+    for args, words in (
+        (["--data-parallel-size-local=1"], "two ranks a pod at least"),
+        (["-dpl=3"], "3 ranks a pod do not divide 8 data ranks"),
+        (["-dpl=4", "--api-server-count=2"], "--api-server-count 2 exclude each other"),
+        (
+            ["-dpl=4", "--data-parallel-supervisor-port=8003"],
+            "8003 is one of the ranks' own, 8000 to 8003",
+        ),
+        (["-dpl=4", "--port=9255"], "9256 is one of the ranks' own, 9255 to 9258"),
+    ):
+        refused("engine-refuses-flags", f"args ~ {words}", supervised(*args))
+    accepted(
+        "engine-refuses-flags",
+        supervised("-dpl=4"),
+        supervised("-dpl=4", "--data-parallel-supervisor-port=8004", "--api-server-count=1"),
+        supervised("-dpl=$(LOCAL)"),
+    )
+
+
 def test_a_shell_passes_on_what_its_script_asks_for(
     make: Make, refused: Check, accepted: Check
 ) -> None:

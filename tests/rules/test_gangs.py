@@ -93,6 +93,32 @@ def test_queues_and_hyper_nodes_are_taken(refused: Check, accepted: Check) -> No
     refused("hyper-node-refused", "spec.members", volcano("HyperNode", topology, {"tier": 1}))
 
 
+def test_a_queue_takes_no_more_than_those_it_lies_in(refused: Check, accepted: Check) -> None:
+    def queue(name: str, parent: str = "root", **spec: Any) -> dict[str, Any]:
+        one = volcano("Queue", "scheduling.volcano.sh/v1beta1", {"parent": parent, **spec})
+        return {**one, "metadata": {"name": name}}
+
+    gpus = "nvidia.com/gpu"
+    team = queue("team", deserved={gpus: 16}, capability={gpus: 32, "cpu": "64"})
+    halves = [queue(name, "team", deserved={gpus: 8}) for name in ("a", "b")]
+    accepted("volcano-queue-refused", team, *halves)
+    third = queue("c", "team", deserved={gpus: 1})
+    said = f"Queue/c spec.deserved[{gpus}] ~ 1 is more than others leave of 16, the deserved of the parent team"
+    refused("volcano-queue-refused", said, team, *halves, third)
+    least = queue("d", "team", guarantee={"resource": {"cpu": "8"}}, deserved={"cpu": "8"})
+    accepted("volcano-queue-refused", team, least)  # releases differ where the parent sets none
+    deep = queue("e", "a", capability={gpus: 33})
+    refused(
+        "volcano-queue-refused", f"Queue/e spec.capability[{gpus}] ~ above 32", team, *halves, deep
+    )
+    accepted("volcano-queue-refused", team, *halves, queue("e", "a", capability={gpus: 32}))
+    accepted("volcano-queue-refused", queue("e", "gone", capability={gpus: 33}, deserved={gpus: 9}))
+    root = queue("root", "", capability={gpus: 1})
+    accepted("volcano-queue-refused", root, queue("f", capability={gpus: 33}, deserved={gpus: 33}))
+    ring = [queue("g", "h", capability={gpus: 2}), queue("h", "g", capability={gpus: 2})]
+    accepted("volcano-queue-refused", *ring)
+
+
 def test_topology_annotations_do_nothing_on_a_set(
     make: Make, refused: Check, accepted: Check
 ) -> None:

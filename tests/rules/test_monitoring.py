@@ -54,6 +54,31 @@ def test_series_exist(make: Make, refused: Check, accepted: Check) -> None:
     accepted("metric-not-exported", make("rules", {"spec>groups>0>rules": own}), make("keda"))
 
 
+def test_what_an_expression_opens_it_closes(make: Make, refused: Check, accepted: Check) -> None:
+    at = "PrometheusRule/r1 spec.groups[0].rules[0].expr"
+    for expression, half in (
+        ("sum(up", "("),
+        ("sum(up))", ")"),
+        ('sum by (pod) (up{job="a")', ")"),
+        ("rate(up[5m)", ")"),
+        ('up{job="a}', '"'),
+        ("up{job='it\\'}", "'"),
+        ("(up # )", "("),
+    ):
+        refused("expression-broken", f"{at} ~ `{half}`", make("rules", {RULE: expression}))
+    keda = make("keda", {"spec>triggers>0>metadata>query": "sum(up"})
+    refused("expression-broken", "spec.triggers[0].metadata.query", keda)
+    for expression in (
+        'label_replace(up{job="a)"}, "x", "$1", "y", "([a-z]+)")',
+        "up{job='it\\'s {'} # (",
+        "up{job=`a\\`} > 0",
+        'sum by (pod) (rate(up{job=~"a|b[0-9]{2}"}[5m:1m]))',
+    ):
+        accepted("expression-broken", make("rules", {RULE: expression}))
+    other = {"spec>triggers>0>type": "postgresql", "spec>triggers>0>metadata>query": "it's ("}
+    accepted("expression-broken", make("keda", other), make("keda"))
+
+
 def test_series_are_known(make: Make, refused: Check, accepted: Check) -> None:
     made_up = "sum(vllm:made_up_total)"
     refused("metric-not-known", "rules[0].expr", make("rules", {RULE: made_up}))

@@ -257,6 +257,27 @@ def instead(name: str) -> str:
     return _ENGINE_PREFIX + (_near(name.removeprefix(_ENGINE_PREFIX)) or "num_requests_waiting")
 
 
+_OPENS: Final = {"(": ")", "[": "]", "{": "}"}
+_HALVES: Final = re.compile(
+    r"""#[^\n]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|["'`()\[\]{}]""", re.DOTALL
+)
+"""Comments and whole texts, which hold no brackets; then what is one half of something."""
+
+
+def unclosed(expression: str) -> str:
+    """The first bracket or quote of a PromQL expression that has no other half; empty where all have."""
+    opened: list[str] = []
+    for token in _HALVES.findall(expression):
+        if token in _OPENS:
+            opened.append(token)
+        elif token in _OPENS.values():
+            if not opened or _OPENS[opened.pop()] != token:
+                return str(token)
+        elif token in ('"', "'", "`"):
+            return str(token)
+    return opened[0] if opened else ""
+
+
 @cache
 def names(expression: str) -> tuple[str, ...]:
     """The series names in a PromQL expression that carry a prefix we know, each once; quoted texts are left out."""

@@ -149,6 +149,43 @@ def queue_faults(manifest: Manifest) -> Iterator[tuple[Path, str, str]]:
             )
 
 
+def queue_family_faults(
+    manifest: Manifest, above: Sequence[Manifest], before: Sequence[Manifest]
+) -> Iterator[tuple[Path, str, str]]:
+    """What the webhook refuses in a Queue because of others: path, what is wrong, what to write (`volcano §3`).
+
+    Where the parent sets no share of its own, releases differ, and nothing is said.
+
+    Args:
+        manifest: The queue.
+        above: The queues that it lies in, the nearest first, without the root.
+        before: The children of its parent that stand before it.
+    """
+    capability = mapping(manifest, "spec", "capability")
+    for name, value in capability.items():
+        limits = [mapping(one, "spec", "capability") for one in above]
+        nearest = next((one[name] for one in limits if name in one), None)
+        own, most = amount_of(value), amount_of(nearest)
+        if own is not None and most is not None and own > most:
+            yield (
+                ("spec", "capability", name),
+                f"{name}: capability {value} is above {nearest}, that of a queue it lies in",
+                "lower it",
+            )
+    for path in (("guarantee", "resource"), ("deserved",)) if above else ():
+        for name, value in mapping(manifest, "spec", *path).items():
+            limit = mapping(above[0], "spec", *path).get(name)
+            own, most = amount_of(value), amount_of(limit)
+            shares = [amount_of(mapping(one, "spec", *path).get(name)) for one in before]
+            if own and most is not None and own + sum(filter(None, shares)) > most:
+                yield (
+                    ("spec", *path, name),
+                    f"{name}: {value} is more than others leave of {limit}, the {path[0]} of the parent "
+                    f"{text(above[0], 'metadata', 'name')}",
+                    "lower it, or raise that of the parent",
+                )
+
+
 def hyper_node_faults(manifest: Manifest) -> Iterator[tuple[Path, str, str]]:
     """What the CRD refuses in a HyperNode, or the scheduler ignores: path, what is wrong, what to write."""
     spec = mapping(manifest, "spec")

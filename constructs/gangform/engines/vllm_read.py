@@ -71,6 +71,7 @@ _BY_POD: Final = (_DATA_LOCAL, _FIRST, *_ONE_RANK)
 _BESIDE: Final = frozenset({5557, 8998, 9256, 29501, 29550, *range(5600, 5632)})
 """Cache events and transfers, and where ranks meet (`engines §1.4`)."""
 _SUPERVISED: Final = "--data-parallel-multi-port-external-lb"
+_SUPERVISOR_FLAG, _SUPERVISOR_PORT = "--data-parallel-supervisor-port", 9256
 _TRANSFER: Final = "--kv-transfer-config"
 _JSON: Final = (_TRANSFER, "--speculative-config", "--eplb-config")
 _SIDE_CHANNEL: Final = "VLLM_NIXL_SIDE_CHANNEL_HOST"
@@ -213,6 +214,8 @@ def _refused(
         yield f"--headless and --api-server-count {servers} exclude each other", "remove one"
     if headless and last(flags, "--data-parallel-hybrid-lb") is not None:
         yield "--headless and --data-parallel-hybrid-lb exclude each other", "remove --headless"
+    if last(flags, _SUPERVISED) is not None:
+        yield from _supervised(flags)
     nodes, rank = number(flags, "--nnodes", 1), number(flags, "--node-rank", 0)
     world = _product(sizes)
     if nodes and world and world % nodes:
@@ -232,6 +235,28 @@ def _refused(
                 f"the value of {name} is no JSON: `{text_[:60]}`",
                 "quote it for the shell, as one text",
             )
+
+
+def _supervised(flags: list[Given]) -> Iterator[tuple[str, str]]:
+    """What the supervisor of several servers, one a data rank on ports in a row, refuses (`engines §1.2`)."""
+    local, data = number(flags, _DATA_LOCAL, 0), number(flags, _DATA, 0)
+    if local == 1:
+        yield f"{_SUPERVISED} is for two ranks a pod at least, not for {_DATA_LOCAL} 1", "remove it"
+    if local and data and data % local:
+        yield (
+            f"{local} ranks a pod do not divide {data} data ranks",
+            f"let {_DATA} be a multiple of {local}",
+        )
+    servers = number(flags, "--api-server-count", 1)
+    if servers is not None and servers > 1:
+        what = f"{_SUPERVISED} and --api-server-count {servers} exclude each other"
+        yield what, "remove --api-server-count: each rank has its one server"
+    port, own = number(flags, "--port", _PORT), number(flags, _SUPERVISOR_FLAG, _SUPERVISOR_PORT)
+    if local and port is not None and own is not None and port <= own < port + local:
+        yield (
+            f"the supervisor's port {own} is one of the ranks' own, {port} to {port + local - 1}",
+            f"write {_SUPERVISOR_FLAG} {port + local}",
+        )
 
 
 def _twice(begun: Start) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from gangform.apis import volcano
 from gangform.apis.forms import GroupView
 from gangform.apis.versions import Release
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, Key, mapping, text, whole
+from gangform.documents.document import Document, Key, Manifest, mapping, text, whole
 from gangform.findings import Path, Severity, counted, declare
 from gangform.rules.demand import group_requests, shown
 from gangform.rules.joins import is_set, most_groups, over_groups, templates
@@ -195,10 +195,37 @@ def pod_group_refused(subject: Document, documents: Documents, context: Context)
 def volcano_queue_refused(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
-    """A Queue as Volcano takes it."""
-    if subject.key.group == volcano.GROUP:
-        for path, what, fix in volcano.queue_faults(subject.manifest):
-            yield Fault(path=path, what=what, fix=fix)
+    """A Queue as Volcano takes it, by itself and among those of one parent."""
+    if subject.key.group != volcano.GROUP:
+        return
+    above = _above(subject, documents)
+    before: list[Manifest] = []
+    for other in documents.of("Queue") if above else ():
+        if other is subject:
+            break
+        if other.key.group == volcano.GROUP and _parent(other) == _parent(subject):
+            before.append(other.manifest)
+    yield from (
+        Fault(path=path, what=what, fix=fix)
+        for path, what, fix in (
+            *volcano.queue_faults(subject.manifest),
+            *volcano.queue_family_faults(subject.manifest, above, before),
+        )
+    )
+
+
+def _parent(queue: Document) -> Key:
+    return Key(volcano.GROUP, "Queue", "", text(queue.manifest, "spec", "parent"))
+
+
+def _above(queue: Document, documents: Documents) -> list[Manifest]:
+    """The queues that one lies in, the nearest first, as far as they stand here; the root is none of them."""
+    found: list[Document] = []
+    parent = documents.get(_parent(queue))
+    while parent is not None and parent.key.name != volcano.ROOT_QUEUE and parent not in found:
+        found.append(parent)
+        parent = documents.get(_parent(parent))
+    return [one.manifest for one in found]
 
 
 @rule(HYPER_NODE, kinds=("HyperNode",))

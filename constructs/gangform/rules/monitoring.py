@@ -46,6 +46,12 @@ UNLISTED = declare(
     Severity.DEGRADES,
     "observability §3; engines §4",
 )
+BROKEN = declare(
+    "expression-broken",
+    "An expression whose brackets or quotes do not close: its whole file of rules is refused",
+    Severity.BREAKS,
+    "PromQL's grammar; observability §10",
+)
 CONFIGURED = declare(
     "metric-needs-configuration",
     "An expression asks for a series that stock kube-state-metrics does not make",
@@ -161,7 +167,9 @@ def _expressions(document: Document) -> Iterator[tuple[Path, str]]:
             path: Path = ("spec", "groups", number, "rules", index, "expr")
             yield path, text(each, "expr")
     for index, trigger in enumerate(sequence(document.manifest, "spec", "triggers")):
-        yield ("spec", "triggers", index, "metadata", "query"), text(trigger, "metadata", "query")
+        if text(trigger, "type") == "prometheus":
+            path = ("spec", "triggers", index, "metadata", "query")
+            yield path, text(trigger, "metadata", "query")
 
 
 def _recorded(document: Document) -> set[str]:
@@ -270,4 +278,17 @@ def metric_label_unknown(
                 what=f"`{name}` has no label `{label}`; it has {', '.join(sorted(has))}",
                 fix="match the pod name, or join kube_pod_labels",
                 seen={"metric": name, "label": label},
+            )
+
+
+@rule(BROKEN, kinds=("PrometheusRule", "ScaledObject"))
+def expression_broken(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+    """What an expression opens it closes."""
+    for path, expression in _expressions(subject):
+        if left := metrics.unclosed(expression):
+            yield Fault(
+                path=path,
+                what=f"`{left}` has no other half",
+                fix="close what is opened; `promtool check rules` says where it stops to read",
+                seen={"bracket": left},
             )
