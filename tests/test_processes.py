@@ -151,6 +151,7 @@ def test_who_does_not_keep_the_dead_is_no_hindrance() -> None:
 @pytest.mark.parametrize("to_all", [True, False])
 def test_an_interrupt_ends_all_of_them(tmp_path: Path, to_all: bool) -> None:
     code = f"""
+signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests may ignore it
 def work(n):
     open(r"{tmp_path}/" + str(os.getpid()), "w").close()
     time.sleep(0.05)
@@ -173,6 +174,26 @@ except KeyboardInterrupt:
     assert process.communicate(timeout=30) == ("interrupted\n", "")
     for each in tmp_path.iterdir():
         wait_for(lambda each=each: not alive(int(each.name)))
+
+
+def test_where_interrupts_are_ignored_none_of_them_ends(tmp_path: Path) -> None:
+    code = f"""
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+def work(n):
+    open(r"{tmp_path}/" + str(os.getpid()), "w").close()
+    time.sleep(0.05)
+    return os.getpid()
+found = share(work, range(120), 3)
+print(len(found), len(set(found[-30:])) > 1)"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HERE + code],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(lambda: len(list(tmp_path.iterdir())) == 3)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=30)[0] == "120 True\n"
 
 
 def test_others_end_after_this_one_was_killed(tmp_path: Path) -> None:

@@ -168,7 +168,8 @@ def _be_other(
 ) -> None:
     """The whole life of another process. Never returns: what the first has still to write, it would write again."""
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as with nohup
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         import pickle
 
