@@ -84,16 +84,16 @@ def test_an_update_without_a_place_comes_with_its_ways_out(
         "way out 1, reduce redundancy for the window: maxSurge 0, maxUnavailable 1: 1 of 2 groups serve"
         in out
     )
-    assert "way out 2, buy burst capacity: 2 more nodes, 16 GPUs, for about" in out
+    assert "way out 2, buy burst capacity: 1 more node, 8 GPUs, for about" in out
     assert (
         "way out 3, take a maintenance window: all groups down and up again: none of 2 serves"
         in out
     )
-    assert "way out 4, buy headroom: 2 more nodes, 16 GPUs, for good" in out
+    assert "way out 4, buy headroom: 1 more node, 8 GPUs, for good" in out
     update = json.loads(run("plan", "r1", "-o", "json").out)["clusters"][0]["servings"][0]["update"]
     assert (update["lackingGroups"], update["ends"]) == (1, False)
     assert update["stall"] == {"cause": "room", "groups": [2], "heldGpus": 8, "shortGpus": 8}
-    assert [way["gpus"] for way in update["waysOut"]] == [0, 16, 0, 16]
+    assert [way["gpus"] for way in update["waysOut"]] == [0, 8, 0, 8]
     assert update["timeline"][0]["serving"] == 2
 
 

@@ -65,11 +65,11 @@ def test_without_a_place_the_four_ways_out_are_listed_with_their_figures(
     assert found.lacking == 1
     assert [(way.name, way.gpus, way.serving, int(way.duration)) for way in found.ways] == [
         ("reduce redundancy for the window", 0, 5, 6 * once),
-        ("buy burst capacity", 32, 6, 6 * once + plan.lead.startup.cold_start),
+        ("buy burst capacity", 8, 6, 6 * once + plan.lead.startup.cold_start),
         ("take a maintenance window", 0, 0, once),
-        ("buy headroom", 32, 6, 6 * once + plan.lead.startup.cold_start),
+        ("buy headroom", 8, 6, 6 * once + plan.lead.startup.cold_start),
     ]
-    assert "4 more nodes, 32 GPUs, for good" in found.ways[3].what
+    assert "1 more node, 8 GPUs, for good" in found.ways[3].what
     rollout = found.play()
     assert rollout is not None
     assert rollout.stall == ("room", (6,), 0, 4)
@@ -93,6 +93,7 @@ def test_free_nodes_in_many_racks_are_no_place_for_a_group(rehearsed: Rehearse) 
     assert (rehearsed(racks=(4,) * 7, **whole)).lacking == 0
     found = rehearsed(racks=(5,) * 6, **whole)
     assert (found.lacking, found.room and found.room.pods) == (1, 6)
+    assert "4 more nodes, 32 GPUs, for good" in found.ways[3].what
 
 
 def test_where_not_even_wanted_groups_fit_nothing_is_said_of_updates(rehearsed: Rehearse) -> None:

@@ -26,8 +26,6 @@ class Room(NamedTuple):
     """Surge groups that find a whole place."""
     pods: int
     """Pods that find a node, where no group has to be whole."""
-    nodes: int
-    """Nodes that one group takes."""
     none: bool
     """Whether no way to lay the wanted groups leaves a place for even one."""
 
@@ -194,15 +192,15 @@ class _Laying:
         """What is free for the surge groups of one demand while no other rolls."""
         surge, alone = load(self.pool, demand, "surge"), lie.copy()
         pods, groups = alone.room(surge), alone.lay(surge)
-        nodes, most, none = needed(demand.size, surge.per_node), len(surge.groups), False
+        most, none = len(surge.groups), False
         wanted = [load(self.pool, one, "wanted") for one in self.order]
         # All of them, or at least one more than find a place as the wanted groups lie now.
         for more in dict.fromkeys((most, groups + 1)) if groups < most else ():
             found = self._search([*wanted, surge._replace(groups=surge.groups[:more])])
             if isinstance(found, Layout):
-                return Room(more, max(pods, more * demand.size), nodes, none=False)
+                return Room(more, max(pods, more * demand.size), none=False)
             none = found.certain and not groups
-        return Room(groups, pods, nodes, none)
+        return Room(groups, pods, none)
 
     # ── another way ──────────────────────────────────────────────────────────────────────────────
 

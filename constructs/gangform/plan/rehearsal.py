@@ -12,7 +12,7 @@ from gangform.findings import counted
 from gangform.inputs.cluster import Cluster
 from gangform.plan import rollout
 from gangform.plan.figures import formula
-from gangform.plan.laying import Room
+from gangform.plan.laying import Room, bound, needed, per_node
 from gangform.plan.placement import PoolPlan
 from gangform.plan.replicas import Replicas, in_waves, replace
 from gangform.plan.serving import ServingPlan
@@ -85,6 +85,18 @@ def lacking(surge: int, places: int) -> int:
     return max(0, surge - places)
 
 
+@formula(
+    "pods of the groups without a place; where groups may lie on any nodes, pods of all surge groups - those that find "
+    "a node",
+    source="article A, case 4; lab E2",
+)
+def pods_lacking(surge: int, size: int, room: Room, *, bound: bool) -> int:
+    """Pods of surge groups that more nodes are needed for."""
+    if bound:
+        return lacking(surge, room.groups) * size
+    return max(0, surge * size - room.pods)
+
+
 def rehearse(plan: ServingPlan, cluster: Cluster, pool: PoolPlan) -> Rehearsal:
     """The update of a serving on its pool."""
     role, serving, own = plan.lead, plan.serving, plan.lead.rollout
@@ -131,7 +143,9 @@ def rehearse(plan: ServingPlan, cluster: Cluster, pool: PoolPlan) -> Rehearsal:
     )
     if not missing or room is None or (not sets and _moves(found)):
         return found
-    return found._replace(ways=_ways(plan, missing, room))
+    held = bound(cluster.pools[pool.pool], demand) is not None
+    short = pods_lacking(made - each, demand.size, room, bound=held)
+    return found._replace(ways=_ways(plan, short))
 
 
 def _moves(found: Rehearsal) -> bool:
@@ -166,11 +180,11 @@ def in_place(plan: ServingPlan) -> Way:
     )
 
 
-def _ways(plan: ServingPlan, missing: int, room: Room) -> tuple[Way, ...]:
-    """The four of article A."""
+def _ways(plan: ServingPlan, pods: int) -> tuple[Way, ...]:
+    """The four of article A, where so many pods find no node."""
     role, groups = plan.lead, plan.serving.lowest_groups
-    nodes = counted(missing * room.nodes, "more node")
-    gpus = missing * role.shape.gpus
+    nodes = counted(needed(pods, per_node(role.demand)), "more node")
+    gpus = pods * role.shape.gpus_per_pod
     once = Seconds(role.launch.teardown + role.startup.cold_start)
     kept = role.rollout
     return (
