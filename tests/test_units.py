@@ -137,7 +137,7 @@ def test_bandwidths_are_spelled_with_the_largest_unit(text: str, amount: int) ->
     assert str(BytesPerSecond(amount)) == repr(BytesPerSecond(amount)) == text
 
 
-@pytest.mark.parametrize("text", ["500MB/s", "3.5GB/s", "1TB/s"])
+@pytest.mark.parametrize("text", ["500MB/s", "3.5GB/s", "1TB/s", "0.4GiB/s"])
 def test_bandwidths_keep_their_family(text: str) -> None:
     assert str(BytesPerSecond.parse(text)) == text
 

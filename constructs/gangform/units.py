@@ -258,14 +258,20 @@ class BytesPerSecond(_Unit):
         return cls(round(Fraction(found[1]) * size))
 
     def __str__(self) -> str:
-        """For people and for reading back: `"2GiB/s"`, `"500MB/s"`."""
+        """For people and for reading back: `"2GiB/s"`, `"500MB/s"`, `"0.4GiB/s"`."""
         decimal = (("T", 10**12), ("G", 10**9), ("M", 10**6), ("K", 10**3))
-        spelled = [
-            f"{(Decimal(int(self)) / size).normalize():f}{name}B/s"
-            for name, size in (*decimal, *_BINARY.items())
-            if self >= size and self * 100 % size == 0
-        ]
-        return min(spelled, key=len, default=f"{int(self)}B/s")
+        spelled = []
+        for name, size in (*decimal, *((name, _BINARY[name]) for name in ("Ti", "Gi", "Mi", "Ki"))):
+            rounded = round(Decimal(int(self)) / size, 2)
+            least = (
+                Decimal("0.1") if size >= 10**9 else 1
+            )  # people say 0.4GiB/s, and bytes for less than 1KB/s
+            text = f"{rounded.normalize():f}{name}B/s"
+            if rounded >= least and self.parse(text) == self:
+                spelled.append(text)
+        return min(
+            spelled, key=lambda text: (len(text), text.startswith("0.")), default=f"{int(self)}B/s"
+        )
 
     __repr__ = __str__
 
