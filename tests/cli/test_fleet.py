@@ -68,6 +68,24 @@ def test_init_takes_the_shape_that_auto_would(
     assert f"it would be {written}" in run("validate").err
 
 
+def test_init_takes_the_shape_that_holds_what_is_asked_for(run: Run, folder: Path) -> None:
+    words = ("--force", "--context", "65536", "--concurrency")
+    seen = []
+    for number in (1, 32, 200):
+        assert run(*INIT, *words, str(number)).status == 0
+        (serving,) = yaml.safe_load((folder / "gangform.yaml").read_text())["servings"]
+        assert (serving["context"], serving["concurrency"]) == (65536, number)
+        seen.append(serving["parallelism"])
+        assert "concurrency-exceeds-cache" not in run("validate").err
+    assert seen == [
+        {"tensor": 8, "pipeline": 2},
+        {"tensor": 8, "pipeline": 2, "decodeContext": 4},
+        {"tensor": 8, "pipeline": 3, "decodeContext": 8},
+    ]
+    status, _, err = run(*INIT, *words, "none")
+    assert status == 2 and "`none` is no whole number of at least 1" in err
+
+
 def test_init_overwrites_only_by_force(run: Run, folder: Path) -> None:
     before = (folder / "gangform.yaml").read_text()
     status, _, err = run(*INIT)

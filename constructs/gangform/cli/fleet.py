@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # ── init ─────────────────────────────────────────────────────────────────────────────────────────
 
-_READ = ("groups", "admission", "namespace", "engine_version")
+_READ = ("groups", "context", "concurrency", "admission", "namespace", "engine_version")
 """Options whose answer stands in manifests, where there are some."""
 _LIVE = "kubectl get lws,deploy,svc,pdb,hpa -n NAMESPACE -o yaml"
 

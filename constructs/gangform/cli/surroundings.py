@@ -43,6 +43,18 @@ def init(commands: Any) -> None:
         "--groups", type=count, metavar="N", help="complete copies of the model (default: 1)"
     )
     init.add_argument(
+        "--context",
+        type=count,
+        metavar="TOKENS",
+        help="the longest request (default: 32768, or what the model takes)",
+    )
+    init.add_argument(
+        "--concurrency",
+        type=count,
+        metavar="N",
+        help="requests of that length that a group has to hold at once; decides its shape",
+    )
+    init.add_argument(
         "--cluster", default="prod", metavar="NAME", help="of the cluster (default: prod)"
     )
     init.add_argument(

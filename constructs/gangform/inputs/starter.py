@@ -69,6 +69,8 @@ def starter(
     hardware: str,
     cluster: str = "prod",
     groups: int = 1,
+    context: int | None = None,
+    concurrency: int | None = None,
     admission: str = "kueue",
     namespace: str = "llm",
     name: str | None = None,
@@ -84,6 +86,8 @@ def starter(
         hardware: A shape's name.
         cluster: What the cluster is called.
         groups: Copies of the model.
+        context: The longest request, in tokens; what the model takes, but no more than 32768, by default.
+        concurrency: Requests of that length that a group has to hold at once; not said by default.
         admission: A backend's name.
         namespace: Where it runs.
         name: What the serving is called; as the model by default.
@@ -134,7 +138,8 @@ def starter(
         parallelism=parallelism.written,
         taken=taken,
         nodes=-(-taken // shape.gpu.count),
-        context=min(_CONTEXT, profile.context_limit),
+        context=min(_CONTEXT, profile.context_limit) if context is None else context,
+        concurrency=concurrency,
     )
     text = _aligned(text)
     # Names that nobody may have are found as they are in any fleet file.
