@@ -13,7 +13,7 @@ from gangform.apis.leaderworkerset import LeaderWorkerSetForm
 from gangform.apis.set_rollout import Strategy
 from gangform.findings import Finding
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.serving import Autoscaling, Rollout, Serving
+from gangform.inputs.serving import Autoscaling, Parallelism, Rollout, Serving
 from gangform.plan import rollout
 from gangform.plan.rollout import RolloutPlan
 from gangform.plan.serving import ServingPlan
@@ -248,6 +248,17 @@ def test_a_deployment_keeps_no_more_room_than_it_takes(roll: Roll) -> None:
     assert (alone.peak, alone.extra) == (2, 1)
     assert roll(1, form=DEPLOYMENT, max_surge=3, max_unavailable=0, spare_groups=2).extra == 2
     assert roll(1, max_surge=3, max_unavailable=0).extra == 3
+
+
+def test_capacity_for_a_surge_is_that_of_the_autoscalers_maximum(make_plan: MakePlan) -> None:
+    """Of one replica a Deployment makes one more, of four the two that are allowed."""
+    plan = make_plan(
+        parallelism=Parallelism(tensor=8),
+        autoscaling=Autoscaling(min=1, max=4),
+        rollout=Rollout(max_surge=2, max_unavailable=0),
+    )
+    found = plan.lead.rollout
+    assert (found.peak, found.made, found.extra, found.idle) == (6, 2, 2, 0)
 
 
 def test_the_peak_is_that_of_the_autoscalers_maximum_and_the_floor_of_its_minimum(

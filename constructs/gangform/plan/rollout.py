@@ -221,15 +221,16 @@ def derive(
     else:
         reason = "no spare group is declared, so one group after another is replaced in place"
     highest_peak = peak(highest, surge, unavailable, sets=form.can.runs_groups)
+    made = highest_peak - highest
     return RolloutPlan(
         max_surge=surge,
         max_unavailable=unavailable,
         partition=partition,
         spare=declared.spare_groups,
         peak=highest_peak,
-        made=highest_peak - highest,
+        made=made,
         floor=floor(replicas, unavailable),
-        extra=max(surge if form.can.runs_groups else min(surge, replicas), declared.spare_groups),
+        extra=max(surge if form.can.runs_groups else made, declared.spare_groups),
         duration=duration(
             replaced(replicas, partition),
             peak(replicas, surge, unavailable) - replicas,
