@@ -309,13 +309,6 @@ CASES = [
         both(put("spec/clusterIP", "10.0.0.1"), put("spec/clusterIPs", ["10.0.0.1"])),
         "refused",
     ),
-    Case(
-        "Service",
-        "a second address",
-        both(put("spec/clusterIP", "::1"), put("spec/clusterIPs", ["::1", "10.0.0.2"])),
-        "refused",
-        before=both(put("spec/clusterIP", "::1"), put("spec/clusterIPs", ["::1", "10.0.0.1"])),
-    ),
     Case("Service", "selector", put("spec/selector/app", "r2"), "in-place"),
     Case("Service", "port", put("spec/ports/0/port", 81), "in-place"),
     Case("Service", "unready", put("spec/publishNotReadyAddresses", True), "in-place"),

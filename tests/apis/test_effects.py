@@ -6,7 +6,7 @@ import copy
 
 import pytest
 from tests.apis.changed import CASES, Case, told
-from tests.apis.living import base, put
+from tests.apis.living import base, both, put
 
 from gangform.apis.consequences import TABLES, consequences
 from gangform.apis.effects import Effect, Outcome, show
@@ -18,6 +18,18 @@ def test_a_change_has_its_effect(case: Case) -> None:
     found = told(case)
     assert found, "nothing changed"
     assert max(found, key=lambda one: one.effect.outcome.rank).effect.outcome == case.outcome
+
+
+def test_of_several_addresses_each_is_kept() -> None:
+    """Not among the cases: the control plane that tries them has no second family of addresses."""
+    two = Case(
+        "Service",
+        "a second address",
+        both(put("spec/clusterIP", "::1"), put("spec/clusterIPs", ["::1", "10.0.0.2"])),
+        "refused",
+        before=both(put("spec/clusterIP", "::1"), put("spec/clusterIPs", ["::1", "10.0.0.1"])),
+    )
+    test_a_change_has_its_effect(two)
 
 
 def test_every_row_is_met() -> None:
