@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.plan.policies import DEPLOYMENT, FREE, KUEUE, LONE, SET, policy
 
 from gangform.admission.admission import Policy
-from gangform.apis.core import DeploymentForm
-from gangform.apis.leaderworkerset import LeaderWorkerSetForm
 from gangform.apis.set_rollout import Strategy
 from gangform.findings import Finding
 from gangform.inputs.cluster import Cluster
@@ -27,27 +26,7 @@ Codes = Callable[[Iterable[Finding]], list[str]]
 Roll = Callable[..., RolloutPlan]
 Faults = Callable[..., list[Finding]]
 
-SET, DEPLOYMENT = LeaderWorkerSetForm(), DeploymentForm()
 AT = ("servings", "llm")
-
-
-def policy(**changes: Any) -> Policy:
-    given: dict[str, Any] = {
-        "queued": False,
-        "needs_queue": False,
-        "surge_finishes": True,
-        "surges": True,
-        "gangs": False,
-        "scales": True,
-        "one_workload_per_group": False,
-        "longest_name": None,
-    }
-    return Policy(**{**given, **changes})
-
-
-FREE = policy()
-KUEUE = policy(surge_finishes=False)
-LONE = policy(surge_finishes=False, surges=False, one_workload_per_group=True)
 
 
 @pytest.fixture

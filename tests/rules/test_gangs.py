@@ -119,6 +119,35 @@ def test_a_queue_takes_no_more_than_those_it_lies_in(refused: Check, accepted: C
     accepted("volcano-queue-refused", *ring)
 
 
+def test_a_pattern_of_nodes_compiles(refused: Check, accepted: Check) -> None:
+    def matching(pattern: str) -> dict[str, Any]:
+        member = {"type": "Node", "selector": {"regexMatch": {"pattern": pattern}}}
+        spec = {"tier": 1, "members": [member]}
+        return volcano("HyperNode", "topology.volcano.sh/v1alpha1", spec)
+
+    at = "HyperNode/x spec.members[0].selector.regexMatch.pattern"
+    for pattern, why in (
+        ("node-(1|2", "missing )"),
+        ("node-1)", "unbalanced parenthesis"),
+        ("node-[0-9", "unterminated character set"),
+        ("*-rack-1", "nothing stands before `*`"),
+        ("node-(?!9).*", "it has no `(?!`"),
+    ):
+        refused("hyper-node-refused", f"{at} ~ {why}", matching(pattern))
+    fine = (
+        "node-[0-9]+",
+        r"\Qa(b\E",
+        r"\pL+-\z",
+        "^*a",
+        "[(?=]",
+        r"a\(?=",
+        "(?P<n>a)",
+        "(?i)a",
+        "",
+    )
+    accepted("hyper-node-refused", *map(matching, fine))
+
+
 def test_topology_annotations_do_nothing_on_a_set(
     make: Make, refused: Check, accepted: Check
 ) -> None:

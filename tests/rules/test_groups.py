@@ -261,3 +261,13 @@ def test_subgroups_have_a_policy(make: Make, refused: Check, accepted: Check) ->
     refused("subgroups-refused", f"annotations[{key}]", make("set", asks))
     policy = {f"{SET}>subGroupPolicy": {"subGroupSize": 2}}
     accepted("subgroups-refused", make("set", {**asks, **policy}))
+
+
+def test_a_set_has_no_more_pods_than_are_counted(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    def sized(groups: int) -> dict[str, Any]:
+        return make("set", {"spec>replicas": groups, "spec>leaderWorkerTemplate>size": 2})
+
+    refused("set-too-large", "spec.replicas ~ write 1073741823 or fewer", sized(2**30))
+    accepted("set-too-large", sized(2**30 - 1))

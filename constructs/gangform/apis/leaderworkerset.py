@@ -76,6 +76,10 @@ _VARYING = frozenset(
 )
 
 
+MOST_PODS = 2**31 - 1
+"""Groups times size that the webhook lets a set have (`lws §2b`)."""
+
+
 def longest_name(*, size: int, highest_index: int) -> int:
     """The longest safe name of a set: 52 for size 1, else 50 less the digits of the highest index beyond one.
 

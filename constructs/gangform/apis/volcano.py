@@ -47,6 +47,10 @@ TOPOLOGY_PLUGIN = "network-topology-aware"
 DEFAULT_QUEUE = "default"
 ROOT_QUEUE = "root"
 _SELECTORS = ("exactMatch", "regexMatch", "labelMatch")
+_NOT_IN_GO = re.compile(r"(?<!\\)(\(\?(?:=|!|<=|<!))")
+"""Lookarounds, where nothing escapes their bracket."""
+_BROKEN = ("missing )", "unbalanced parenthesis", "unterminated character set")
+"""What no dialect compiles, in the words of Python's."""
 
 
 def group_name(lws: str, index: int, revision: str) -> str:
@@ -202,6 +206,31 @@ def hyper_node_faults(manifest: Manifest) -> Iterator[tuple[Path, str, str]]:
             yield path, f"a member has exactly one selector; this one has {len(found)}", "keep one"
         elif text(member, "type") == "HyperNode" and found != ["exactMatch"]:
             yield path, f"{found[0]} on a HyperNode member is not honoured", "use exactMatch"
+        pattern = text(member, "selector", "regexMatch", "pattern")
+        if why := _no_expression(pattern):
+            yield (
+                (*path, "regexMatch", "pattern"),
+                f"`{pattern}` is no regular expression of Go's: {why}",
+                "write one that compiles, or name the nodes by label",
+            )
+
+
+def _no_expression(pattern: str) -> str:
+    """Why Go's RE2 does not compile a pattern, as far as that is certain; empty where it may."""
+    if r"\Q" in pattern:
+        return ""  # What is quoted is text.
+    found = _NOT_IN_GO.search(pattern)
+    if found and "[" not in pattern[: found.start()]:
+        return f"it has no `{found[1]}`"
+    if pattern[:1] in ("*", "+", "?"):
+        return f"nothing stands before `{pattern[0]}`"
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        return error.msg if error.msg.startswith(_BROKEN) else ""
+    except (OverflowError, RecursionError):
+        return ""
+    return ""
 
 
 def _waits_for(name: str, tasks: Sequence[Node]) -> set[str]:

@@ -15,7 +15,7 @@ from gangform.apis.keys import POD_TEMPLATE_HASH, REVISION_HASH
 from gangform.apis.metadata import is_extended_resource
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, mapping, sequence, text, whole
-from gangform.findings import Path, Severity, declare
+from gangform.findings import Path, Severity, counted, declare
 from gangform.rules.demand import queue_label
 from gangform.rules.joins import (
     SETS,
@@ -85,6 +85,12 @@ SUBGROUPS = declare(
     "A subGroupPolicy that the webhook refuses or cannot read",
     Severity.BREAKS,
     "lws §2b; lab E9",
+)
+TOO_LARGE = declare(
+    "set-too-large",
+    "More pods in all than the webhook lets a set have",
+    Severity.BREAKS,
+    "lws §2b",
 )
 EXCLUSIVE = declare(
     "exclusive-topology-under-queue",
@@ -321,6 +327,19 @@ def subgroups_refused(group: GroupView, documents: Documents, context: Context) 
             path=(*path, "subGroupSize"),
             what=f"subGroupSize {each} divides neither {size} nor {size - 1}",
             fix=f"write a divisor of {size}",
+        )
+
+
+@rule(TOO_LARGE, kinds=SETS)
+@over_groups
+def set_too_large(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
+    """All groups together stay within what is counted."""
+    pods = (group.replicas or 0) * group.size
+    if pods > lws.MOST_PODS:
+        yield Fault(
+            path=(*group.at, "replicas"),
+            what=f"{counted(group.replicas or 0, 'group')} of {group.size} are {pods} pods; {lws.MOST_PODS} at most",
+            fix=f"write {lws.MOST_PODS // group.size} or fewer",
         )
 
 
