@@ -15,7 +15,7 @@ from gangform.apis.keys import POD_TEMPLATE_HASH, REVISION_HASH
 from gangform.apis.metadata import is_extended_resource
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, mapping, sequence, text, whole
-from gangform.findings import Path, Severity, counted, declare
+from gangform.findings import Path, Severity, declare
 from gangform.rules.demand import queue_label
 from gangform.rules.joins import (
     SETS,
@@ -334,11 +334,11 @@ def subgroups_refused(group: GroupView, documents: Documents, context: Context) 
 @over_groups
 def set_too_large(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """All groups together stay within what is counted."""
-    pods = (group.replicas or 0) * group.size
-    if pods > lws.MOST_PODS:
+    groups = group.replicas or 0
+    if groups * group.size > lws.MOST_PODS:
         yield Fault(
             path=(*group.at, "replicas"),
-            what=f"{counted(group.replicas or 0, 'group')} of {group.size} are {pods} pods; {lws.MOST_PODS} at most",
+            what=f"{groups} groups of {group.size} are more than {lws.MOST_PODS} pods",
             fix=f"write {lws.MOST_PODS // group.size} or fewer",
         )
 
