@@ -334,11 +334,10 @@ def subgroups_refused(group: GroupView, documents: Documents, context: Context) 
 @over_groups
 def set_too_large(group: GroupView, documents: Documents, context: Context) -> Iterator[Fault]:
     """All groups together stay within what is counted."""
-    groups = group.replicas or 0
-    if groups * group.size > lws.MOST_PODS:
+    if (group.replicas or 0) * group.size > lws.MOST_PODS:
         yield Fault(
             path=(*group.at, "replicas"),
-            what=f"{groups} groups of {group.size} are more than {lws.MOST_PODS} pods",
+            what=f"{group.replicas} groups of {group.size} are more than {lws.MOST_PODS} pods",
             fix=f"write {lws.MOST_PODS // group.size} or fewer",
         )
 
