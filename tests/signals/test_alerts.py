@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
+from gangform.apis import promql
 from gangform.apis.alerting import Alert
 from gangform.apis.metrics import KUBE_STATE_METRICS
 from gangform.inputs.cluster import Monitoring
 from gangform.inputs.serving import Admission, Autoscaling
 from gangform.manifests.monitoring import monitors, rules
 from gangform.plan.serving import ServingPlan
-from gangform.signals import queries
 from gangform.signals.alerts import NAMES, alerts
 from gangform.units import Seconds
 
@@ -147,10 +147,10 @@ def test_each_set_is_missed_on_its_own(make_plan: MakePlan) -> None:
 
 
 def test_a_name_is_matched_literally() -> None:
-    assert queries.literal("llm-7b") == "llm-7b"
-    assert queries.like("pod", queries.literal("a.b")) == r'pod=~"a\\.b"'
-    assert queries.one_of("pod", ["a"]) == 'pod="a"'
-    assert queries.one_of("pod", ["a", "b"]) == 'pod=~"a|b"'
+    assert promql.literal("llm-7b") == "llm-7b"
+    assert promql.like("pod", promql.literal("a.b")) == r'pod=~"a\\.b"'
+    assert promql.one_of("pod", ["a"]) == 'pod="a"'
+    assert promql.one_of("pod", ["a", "b"]) == 'pod=~"a|b"'
 
 
 # ── the objects ──────────────────────────────────────────────────────────────────────────────────

@@ -1,225 +1,35 @@
-"""Which alerts a serving gets, and what each of them tells the person it wakes.
+"""Which alerts a serving gets: those of every source, each with its runbook and the serving it is about.
 
-Alerts count groups, since a group is what serves: a pod more or less says nothing. They have the same names for every
-kind that runs a serving, so that there is one route and one runbook for each; what a kind cannot show is left out, and
-never guessed from names of pods. Values, names and durations are written out, so that a rule can be read alone.
+An alert has one name for every kind that runs a serving, so that there is one route and one runbook for each. Values,
+names and durations are written out, so that a rule can be read alone.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
 
-from gangform.apis.alerting import Alert, AlertSeverity
-from gangform.plan.monitoring import MonitoringPlan
-from gangform.plan.serving import ServingPlan, WorkloadPlan
-from gangform.signals import queries
-from gangform.signals.queries import Exporter, GroupSets, PlainPods, Replicas
-from gangform.units import Seconds
+from gangform.apis.alerting import Alert
+from gangform.plan.serving import ServingPlan
+from gangform.signals import groups
 
 SERVING = "serving"
 """Label of every alert: the serving's name."""
 
-FEWER = "ServingGroupsNotReady"
-NOTHING = "ServingNoGroupReady"
-MISSING = "ServingGroupsAbsent"
-STALLED = "ServingRolloutStalled"
-MISMATCH = "ServingLeaderEndpointsMismatch"
-INCOMPLETE = "ServingLeaderReadyGroupIncomplete"
-REBUILT = "ServingGroupRebuiltRepeatedly"
-PENDING = "ServingGroupPodsPending"
-CORDONED = "ServingGroupOnCordonedNode"
-AT_MAXIMUM = "ServingAutoscalerAtMax"
-BLIND = "ServingAutoscalerBlind"
+SOURCES: tuple[Callable[[ServingPlan], Iterable[Alert]], ...] = (groups.alerts,)
+"""What gives alerts, in the order in which they are written."""
 
-NAMES = (
-    FEWER,
-    NOTHING,
-    MISSING,
-    STALLED,
-    MISMATCH,
-    INCOMPLETE,
-    REBUILT,
-    PENDING,
-    CORDONED,
-    AT_MAXIMUM,
-    BLIND,
-)
+NAMES = (*groups.NAMES,)
 """Every alert there can be; each has a runbook of its name."""
 
 
 def alerts(plan: ServingPlan) -> tuple[Alert, ...]:
-    """The alerts of one serving, the most important first; none where monitoring is off."""
+    """The alerts of one serving; none where monitoring is off."""
     if not plan.monitoring.enabled:
         return ()
-    writer = _Writer(
-        plan=plan,
-        exporter=Exporter(job=plan.monitoring.job, namespace=plan.namespace),
+    base = plan.monitoring.runbook_base
+    return tuple(
+        alert._replace(
+            runbook_url=None if base is None else f"{base.rstrip('/')}/{alert.name}",
+            labels={**alert.labels, SERVING: plan.name},
+        )
+        for source in SOURCES
+        for alert in source(plan)
     )
-    return tuple(writer.write())
-
-
-class _Writer(NamedTuple):
-    """Queries of a serving put beside words and waiting times."""
-
-    plan: ServingPlan
-    exporter: Exporter
-
-    def write(self) -> Iterator[Alert]:
-        """All alerts that this serving can have."""
-        can = self.plan.choice.form.can
-        names = tuple(workload.name for workload in self.plan.workloads)
-        if can.makes_stateful_sets:
-            size = self.plan.lead.shape.size
-            sets = GroupSets(exporter=self.exporter, names=names, size=size)
-            yield from self._common(sets)
-            yield from self._of_groups(sets)
-        else:
-            yield from self._common(PlainPods(exporter=self.exporter, name=names[0]))
-        for workload in self.plan.workloads:
-            yield from self._of_autoscaler(workload)
-
-    def _alert(
-        self,
-        name: str,
-        expr: str,
-        severity: AlertSeverity,
-        summary: str,
-        description: str,
-        for_: Seconds | None = None,
-    ) -> Alert:
-        base = self.plan.monitoring.runbook_base
-        return Alert(
-            name=name,
-            expr=expr,
-            for_=for_,
-            severity=severity,
-            summary=summary,
-            description=description,
-            runbook_url=None if base is None else f"{base.rstrip('/')}/{name}",
-            labels={SERVING: self.plan.name},
-        )
-
-    @property
-    def _watch(self) -> MonitoringPlan:
-        return self.plan.monitoring
-
-    @property
-    def _who(self) -> str:
-        return f"{self.plan.name} in namespace {{{{ $labels.namespace }}}}"
-
-    @property
-    def _groups(self) -> str:
-        return "groups" if self.plan.choice.form.can.runs_groups else "replicas"
-
-    def _common(self, replicas: Replicas) -> Iterator[Alert]:
-        plan, limits, many = self.plan, self._watch.limits, self._groups
-        yield self._alert(
-            NOTHING,
-            queries.nothing(replicas),
-            "critical",
-            f"A serving has no ready {many}.",
-            f"{{{{ $value }}}} of the {many} of {self._who} are ready, so every request fails.",
-            limits.nothing,
-        )
-        yield self._alert(
-            FEWER,
-            queries.fewer(replicas, self._watch.quiet_window),
-            "warning",
-            f"A serving has fewer ready {many} than it wants.",
-            f"Only {{{{ $value }}}} {many} of {self._who} are wholly ready, fewer than wanted, for longer than "
-            f"the {self._watch.not_ready_after} that a start may take, and no rollout is moving.",
-            self._watch.not_ready_after,
-        )
-        yield self._alert(
-            MISSING,
-            replicas.missing,
-            "critical",
-            "The workload of a serving is absent.",
-            f"The workload of {self._who} has not been seen for {limits.missing}: it was never applied, "
-            "was deleted, or its metrics are not collected, and then no other alert can fire.",
-            limits.missing,
-        )
-        if not plan.lead.rollout.partition:
-            # A canary holds two revisions apart on purpose, and quietly.
-            yield self._alert(
-                STALLED,
-                replicas.stalled(self._watch.quiet_window),
-                "warning",
-                "A rollout makes no progress.",
-                f"{self._who} has {many} of two revisions, and for {self._watch.quiet_window} none of them became "
-                "ready or was replaced.",
-                limits.stalled,
-            )
-        service = plan.traffic.service
-        yield self._alert(
-            MISMATCH,
-            queries.mismatch(replicas, service),
-            "warning",
-            f"A Service has not as many endpoints as there are ready {many}.",
-            f"Service {service} of {self._who} has {{{{ $value }}}} ready endpoints, which is not the number of "
-            f"ready {many}: requests go to broken ones, or whole ones get none.",
-            limits.mismatch,
-        )
-
-    def _of_groups(self, sets: GroupSets) -> Iterator[Alert]:
-        limits = self._watch.limits
-        if sets.size > 1:
-            yield self._alert(
-                INCOMPLETE,
-                sets.incomplete,
-                "critical",
-                "A leader takes requests for a group that is not complete.",
-                f"Leader {{{{ $labels.pod }}}} of {self._who} is Ready, but not all of its workers are: "
-                "requests that reach it hang or fail.",
-                limits.incomplete,
-            )
-        yield self._alert(
-            REBUILT,
-            sets.rebuilt(self._watch.rebuild_window, limits.rebuilds),
-            "warning",
-            "A group is rebuilt again and again.",
-            f"Leader {{{{ $labels.pod }}}} of {self._who} was created {{{{ $value }}}} times within "
-            f"{self._watch.rebuild_window}. Each time the whole group loads the model anew, and container restart "
-            "counters do not show it.",
-        )
-        yield self._alert(
-            PENDING,
-            sets.pending,
-            "warning",
-            "Pods of a group wait for capacity.",
-            f"{{{{ $value }}}} pods of {self._who} have been pending for {self._watch.pending_after}: they wait for "
-            "quota, for nodes, or for a place where the whole group fits.",
-            self._watch.pending_after,
-        )
-        yield self._alert(
-            CORDONED,
-            sets.cordoned,
-            "warning",
-            "A group runs on a node that takes no new pods.",
-            f"Node {{{{ $labels.node }}}} is cordoned and still runs {{{{ $value }}}} pods of {self._who}: a drain "
-            "waits for this group, or the node was forgotten.",
-            limits.cordoned,
-        )
-
-    def _of_autoscaler(self, workload: WorkloadPlan) -> Iterator[Alert]:
-        limits, scaling = self._watch.limits, workload.role.scaling
-        if scaling is None:
-            return
-        if scaling.highest > scaling.lowest:
-            yield self._alert(
-                AT_MAXIMUM,
-                queries.at_maximum(self.exporter, workload.name),
-                "warning",
-                f"An autoscaler wants as many {self._groups} as it may have.",
-                f"The autoscaler of {self._who} has wanted its maximum of {{{{ $value }}}} {self._groups} for "
-                f"{limits.at_maximum}: more load finds no more capacity.",
-                limits.at_maximum,
-            )
-        yield self._alert(
-            BLIND,
-            queries.blind(self.exporter, workload.name),
-            "warning",
-            "An autoscaler cannot read its metric.",
-            f"The autoscaler of {self._who} has had no value of {scaling.metric} for {limits.blind}, so the number "
-            f"of {self._groups} stays as it is.",
-            limits.blind,
-        )

@@ -5,70 +5,16 @@ set, a leader pod and its worker StatefulSet `<set>-<group>`, a worker `<set>-<g
 kube-state-metrics is enough: a group is whole when its leader is Ready and its worker StatefulSet has all but one of
 the group's pods ready (`observability §1.2`, `§1.7`).
 
-Three habits keep the queries honest. Regular expressions are anchored in PromQL, so a pattern of one set matches
-neither the pods of `<set>-x` nor its workers by accident. Everything is folded with `max` first, since two uids of
-one pod coexist for a scrape, and so do two instances of the exporter after its restart. And what counts falls back to
-0 times the wanted number: a count over nothing is no 0 but nothing, and an alert on it is silent in a total outage.
+Two habits keep the queries honest. Everything is folded with `max` first, since two uids of one pod coexist for a
+scrape, and so do two instances of the exporter after its restart. And what counts falls back to 0 times the wanted
+number: a count over nothing is no 0 but nothing, and an alert on it is silent in a total outage.
 """
 
-import re
-from collections.abc import Sequence
-from textwrap import indent
 from typing import NamedTuple, Protocol
 
 from gangform.apis import alerting
+from gangform.apis.promql import Exporter, boxed, either, equal, like, literal, one_of
 from gangform.units import Seconds
-
-
-def quoted(value: str) -> str:
-    """A PromQL string."""
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def literal(name: str) -> str:
-    """A name as a pattern that matches only itself. A dash has no meaning outside brackets and stays readable."""
-    return re.sub(r"[^A-Za-z0-9-]", lambda found: "\\" + found[0], name)
-
-
-def equal(label: str, value: str) -> str:
-    """A matcher: the label has this value."""
-    return f"{label}={quoted(value)}"
-
-
-def like(label: str, pattern: str) -> str:
-    """A matcher: the label's whole value matches the pattern."""
-    return f"{label}=~{quoted(pattern)}"
-
-
-def either(names: Sequence[str]) -> str:
-    """A pattern for one of some names."""
-    return literal(names[0]) if len(names) == 1 else f"({'|'.join(map(literal, names))})"
-
-
-def one_of(label: str, names: Sequence[str]) -> str:
-    """A matcher: the label is one of some names."""
-    return equal(label, names[0]) if len(names) == 1 else like(label, "|".join(map(literal, names)))
-
-
-def boxed(text: str) -> str:
-    """In parentheses, on lines of its own."""
-    return f"(\n{indent(text, '  ')}\n)"
-
-
-class Exporter(NamedTuple):
-    """The kube-state-metrics of a cluster, seen from one namespace."""
-
-    job: str
-    namespace: str
-
-    def select(self, series: str, *matchers: str) -> str:
-        """The series of the namespace that match."""
-        mine = (equal("job", self.job), equal("namespace", self.namespace))
-        return f"{series}{{{', '.join((*mine, *matchers))}}}"
-
-    def everywhere(self, series: str) -> str:
-        """All series of a kind, whatever their namespace."""
-        return f"{series}{{{equal('job', self.job)}}}"
 
 
 class Replicas(Protocol):
