@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from tests.signals import autoscaler_scenarios, deployment_scenarios, group_scenarios
+from tests.signals import (
+    autoscaler_scenarios,
+    deployment_scenarios,
+    group_scenarios,
+    rollout_scenarios,
+    room_scenarios,
+)
 from tests.signals.scenario import Scenario, Series
 
 from gangform.plan.serving import ServingPlan
@@ -27,6 +33,8 @@ class Source(Protocol):
 
 SOURCES: Mapping[str, Source] = {
     "groups": group_scenarios,
+    "rollouts": rollout_scenarios,
+    "room": room_scenarios,
     "deployment": deployment_scenarios,
     "autoscaler": autoscaler_scenarios,
 }

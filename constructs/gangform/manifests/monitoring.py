@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gangform.apis import core
-from gangform.apis.alerting import METRICS_PATH, Alert
+from gangform.apis.alerting import METRICS_PATH, Alert, Recording
 from gangform.documents.document import Manifest, Node
 from gangform.manifests.pod import metadata
 from gangform.plan.serving import ServingPlan
 from gangform.signals.alerts import alerts
+from gangform.signals.records import records
 
 
 def rules(plan: ServingPlan) -> Iterator[Manifest]:
@@ -23,12 +24,21 @@ def rules(plan: ServingPlan) -> Iterator[Manifest]:
         "spec": {
             "groups": [
                 {
+                    "name": f"{plan.name}.records",
+                    "rules": [recording(record) for record in records(plan)],
+                },
+                {
                     "name": f"{plan.name}.serving",
                     "rules": [rule(alert) for alert in alerts(plan)],
-                }
+                },
             ]
         },
     }
+
+
+def recording(record: Recording) -> Manifest:
+    """One recording rule."""
+    return {"record": record.record, "expr": record.expr, "labels": dict(record.labels)}
 
 
 def rule(alert: Alert) -> Manifest:

@@ -7,11 +7,12 @@ start. What says that nothing serves does not wait for that (`observability §2`
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gangform.inputs.cluster import Cluster
+from gangform.inputs.cluster import Cluster, Library
 from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.inputs.serving import Serving
+from gangform.plan import room
 from gangform.plan.figures import formula
-from gangform.plan.startup import StartupPlan
+from gangform.plan.role import RolePlan
 from gangform.units import Seconds
 
 
@@ -32,6 +33,10 @@ class MonitoringPlan(NamedTuple):
     """A rollout counts as stalled when nothing has moved for so long."""
     rebuild_window: Seconds
     """In how long the rebuilds of a group are counted."""
+    mismatch_after: Seconds
+    """How long Service and groups may disagree before a warning."""
+    room: room.RoomPlan
+    """How free places for a group are counted."""
     limits: AlertDefaults
     """The waiting times that no start decides."""
 
@@ -54,12 +59,18 @@ def rebuild_window(least: Seconds, starts: int, budget: Seconds) -> Seconds:
     return max(least, Seconds(starts * budget))
 
 
+@formula("grace period + limit", source="observability §6")
+def mismatch_after(grace: Seconds, limit: Seconds) -> Seconds:
+    """A leader that drains is Ready and no endpoint until it is gone."""
+    return Seconds(grace + limit)
+
+
 def derive(
-    serving: Serving, cluster: Cluster, startup: StartupPlan, defaults: Defaults
+    serving: Serving, cluster: Cluster, lead: RolePlan, library: Library, defaults: Defaults
 ) -> MonitoringPlan:
-    """Thresholds and labels."""
+    """Thresholds and labels; `lead` is what all groups have in common."""
     monitoring, limits = cluster.monitoring, defaults.alerts
-    starting = not_ready_after(startup.worst, limits.not_ready_margin)
+    starting = not_ready_after(lead.startup.worst, limits.not_ready_margin)
     return MonitoringPlan(
         enabled=monitoring.enabled,
         labels=monitoring.labels,
@@ -70,6 +81,10 @@ def derive(
         if serving.pending_alert_after is None
         else serving.pending_alert_after,
         quiet_window=quiet_window(limits.quiet_window, starting),
-        rebuild_window=rebuild_window(limits.rebuild_window, limits.rebuild_starts, startup.budget),
+        rebuild_window=rebuild_window(
+            limits.rebuild_window, limits.rebuild_starts, lead.startup.budget
+        ),
+        mismatch_after=mismatch_after(lead.launch.grace, limits.mismatch),
+        room=room.derive(serving, cluster, lead, library),
         limits=limits,
     )

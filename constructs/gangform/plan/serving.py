@@ -29,6 +29,7 @@ from gangform.plan import (
     qualification,
     releases,
     rollout,
+    room,
     scaling,
     shape,
     spread,
@@ -132,6 +133,7 @@ class _Composer:
     ) -> None:
         """Derive what the later sections share."""
         self.serving, self.cluster, self.table = serving, cluster, table
+        self.library = library
         self.found, self.at, self.searched = found, at, searched
         self.split = split = shape.derive(serving, found.hardware)
         self.choice = shape.choose(serving, split)
@@ -200,12 +202,13 @@ class _Composer:
         count = min(serving.highest_groups, listed) if self.apart else 1
         workloads = tuple(self._workload(index) for index in range(count))
         lead = workloads[0].role
-        watch = monitoring.derive(serving, self.cluster, self.startup, self.table)
+        watch = monitoring.derive(serving, self.cluster, lead, self.library, self.table)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [text for stamp in stamped for text in stamp.remarks]
         remarks += rollout.remarks(self.form, self.split.size)
         remarks += weights.remarks(serving, self.found.model)
         remarks += spread.remarks(lead.demand)
+        remarks += room.remarks(watch.room) if watch.enabled else ()
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
         platform = beside.platform(
             serving,
