@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gangform.findings import counted
 
 if TYPE_CHECKING:
+    from gangform.plan.cluster import ClusterPlan
     from gangform.plan.loss import Loss
 
 COUNTED_FROM = (
@@ -17,6 +18,17 @@ COUNTED_FROM = (
 )
 """What durations begin with."""
 COLUMNS = ("what", "serving", "groups", "if it is lost", "a drain")
+
+
+def by_node_autoscaler(plan: ClusterPlan, losses: Iterable[Loss]) -> Iterator[str]:
+    """What the declared node autoscaler does with the nodes of these servings by itself, each sentence once."""
+    touched = {loss.serving for loss in losses}
+    said: dict[str, list[str]] = {}
+    for one in plan.servings:
+        if one.name in touched and plan.cluster.node_autoscaler not in ("none", "unknown"):
+            said.setdefault(one.disruption.autoscaler, []).append(one.name)
+    for text, names in said.items():
+        yield f"{', '.join(names)}: {text}."
 
 
 def places(names: Sequence[str]) -> str:
