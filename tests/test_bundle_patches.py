@@ -193,10 +193,11 @@ def test_what_keeps_the_node_autoscaler_away_is_not_patched(value: str | None) -
 
 
 def test_an_autoscaler_is_not_patched_into_a_vertical_one() -> None:
-    for merge in (
+    merges: list[dict[str, Any]] = [
         {"kind": "VerticalPodAutoscaler"},
         {"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler"},
-    ):
+    ]
+    for merge in merges:
         found = refused(
             Patch(kind="HorizontalPodAutoscaler", merge=merge),
             autoscaling=Autoscaling(min=1, max=2),
