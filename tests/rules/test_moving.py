@@ -11,7 +11,6 @@ from tests.rules.test_disruption import LABELS, LWS, SIZE, of_group
 Make = Callable[..., dict[str, Any]]
 Check = Callable[..., None]
 
-WITHOUT, PART = "groups-without-budget", "autoscaler-kept-from-part"
 ROLLOUT = "spec>rolloutStrategy>rollingUpdateConfiguration"
 
 
@@ -27,38 +26,49 @@ def test_no_more_groups_are_without_a_budget_than_may_be_missing(
     make: Make, refused: Check, accepted: Check
 ) -> None:
     at = "LeaderWorkerSet/r1 spec.replicas ~ 2 groups of 4 (1, 3) have no budget, and a rollout takes down 1"
-    refused(WITHOUT, at, fleet(make, 4), *kept(make, 0, 2))
-    accepted(WITHOUT, fleet(make, 4), *kept(make, 0, 2, 3))
-    accepted(WITHOUT, fleet(make, 4), *kept(make, 0, 1, 2, 3))
+    refused("groups-without-budget", at, fleet(make, 4), *kept(make, 0, 2))
+    accepted("groups-without-budget", fleet(make, 4), *kept(make, 0, 2, 3))
+    accepted("groups-without-budget", fleet(make, 4), *kept(make, 0, 1, 2, 3))
     two = fleet(make, 4, maxUnavailable=2, maxSurge=0)
-    accepted(WITHOUT, two, *kept(make, 0, 2))
-    refused(WITHOUT, "spec.replicas ~ rollout takes down 2", two, *kept(make, 0))
+    accepted("groups-without-budget", two, *kept(make, 0, 2))
+    refused("groups-without-budget", "spec.replicas ~ rollout takes down 2", two, *kept(make, 0))
     # A surge first takes none down, and its groups beyond the wanted ones have no budget.
     surging = fleet(make, 4, maxUnavailable=0, maxSurge=3)
-    accepted(WITHOUT, surging, *kept(make, 0, 1, 2))
-    refused(WITHOUT, "spec.replicas ~ (2, 3)", surging, *kept(make, 0, 1))
+    accepted("groups-without-budget", surging, *kept(make, 0, 1, 2))
+    refused("groups-without-budget", "spec.replicas ~ (2, 3)", surging, *kept(make, 0, 1))
     share = fleet(make, 8, maxUnavailable="25%", maxSurge=0)
-    accepted(WITHOUT, share, *kept(make, *range(6)))
-    refused(WITHOUT, "spec.replicas ~ takes down 2", share, *kept(make, *range(5)))
-    refused(WITHOUT, "spec.replicas ~ (1, 2, 3, 4, 5, 6, 7, 8 …)", fleet(make, 40), *kept(make, 0))
+    accepted("groups-without-budget", share, *kept(make, *range(6)))
+    refused("groups-without-budget", "spec.replicas ~ takes down 2", share, *kept(make, *range(5)))
+    refused(
+        "groups-without-budget",
+        "spec.replicas ~ (1, 2, 3, 4, 5, 6, 7, 8 …)",
+        fleet(make, 40),
+        *kept(make, 0),
+    )
 
 
 def test_budgets_that_are_not_a_group_each_are_another_matter(
     make: Make, refused: Check, accepted: Check
 ) -> None:
-    accepted(WITHOUT, fleet(make, 4))
-    accepted(WITHOUT, fleet(make, 4), make("budget"))
-    accepted(WITHOUT, fleet(make, 4), make("budget"), *kept(make, 0))
-    accepted(WITHOUT, make("set", {"spec>replicas": ..., SIZE: 4}), *kept(make, 0))
+    accepted("groups-without-budget", fleet(make, 4))
+    accepted("groups-without-budget", fleet(make, 4), make("budget"))
+    accepted("groups-without-budget", fleet(make, 4), make("budget"), *kept(make, 0))
+    accepted("groups-without-budget", make("set", {"spec>replicas": ..., SIZE: 4}), *kept(make, 0))
     scaled = make("set", {"spec>replicas": 4, SIZE: 4})
-    accepted(WITHOUT, scaled, make("scaler"), *kept(make, 0))
+    accepted("groups-without-budget", scaled, make("scaler"), *kept(make, 0))
     elsewhere = make("budget", {"metadata>namespace": "other"})
-    refused(WITHOUT, "spec.replicas ~ (1, 2, 3)", fleet(make, 4), elsewhere, *kept(make, 0))
+    refused(
+        "groups-without-budget",
+        "spec.replicas ~ (1, 2, 3)",
+        fleet(make, 4),
+        elsewhere,
+        *kept(make, 0),
+    )
     rows = [{"key": f"{LWS}group-index", "operator": "In", "values": ["1", "2"]}]
     choosy = make("budget", {"metadata>name": "more", "spec>selector>matchExpressions": rows})
-    accepted(WITHOUT, fleet(make, 4), choosy, *kept(make, 0))
+    accepted("groups-without-budget", fleet(make, 4), choosy, *kept(make, 0))
     leaders = make("budget", {"metadata>name": "l", LABELS: {f"{LWS}worker-index": "0"}})
-    accepted(WITHOUT, fleet(make, 4), leaders, *kept(make, 0))
+    accepted("groups-without-budget", fleet(make, 4), leaders, *kept(make, 0))
 
 
 SAFE, KEEP = "cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt"
@@ -81,11 +91,15 @@ def test_what_keeps_a_node_autoscaler_away_is_on_the_whole_group(
         )
 
     at = "workerTemplate.metadata.annotations ~ take a node of the workers"
-    refused(PART, at, group(stays, None))
-    refused(PART, at, group(stays, goes))
-    refused(PART, "leaderTemplate.metadata.annotations ~ a node of the leader", group(None, stays))
-    accepted(PART, group(stays, stays))
-    accepted(PART, group(None, None))
-    accepted(PART, group(goes, None))
+    refused("autoscaler-kept-from-part", at, group(stays, None))
+    refused("autoscaler-kept-from-part", at, group(stays, goes))
+    refused(
+        "autoscaler-kept-from-part",
+        "leaderTemplate.metadata.annotations ~ a node of the leader",
+        group(None, stays),
+    )
+    accepted("autoscaler-kept-from-part", group(stays, stays))
+    accepted("autoscaler-kept-from-part", group(None, None))
+    accepted("autoscaler-kept-from-part", group(goes, None))
     lone = make("set", {SIZE: 1, "L>metadata>annotations": {key: stays}})
-    accepted(PART, lone)
+    accepted("autoscaler-kept-from-part", lone)

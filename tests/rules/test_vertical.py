@@ -30,9 +30,8 @@ def vertical(mode: str | None = None, target: dict[str, str] = SET, **ref: str) 
     }
 
 
-def minds(code: str, at: str, refused: Check, accepted: Check, *objects: dict[str, Any]) -> None:
-    """One rule of the four minds it, the others do not."""
-    refused(code, at, *objects)
+def others(code: str, accepted: Check, *objects: dict[str, Any]) -> None:
+    """The other three rules do not mind it."""
     for other in CODES:
         if other != code:
             accepted(other, *objects)
@@ -43,35 +42,32 @@ def test_nobody_evicts_a_pod_of_a_group_for_its_requests(
     make: Make, refused: Check, accepted: Check, mode: str | None
 ) -> None:
     at = f"spec.updatePolicy.updateMode ~ updateMode {mode or 'Recreate'} evicts pods of r1"
-    minds(CODES[0], at, refused, accepted, vertical(mode), make("set"))
-    deployment = make("deployment")
-    minds(
-        CODES[1],
-        "spec.updatePolicy.updateMode ~ GPU",
-        refused,
-        accepted,
-        vertical(mode, SMALL),
-        deployment,
-    )
+    refused("vertical-scaling-of-groups", at, vertical(mode), make("set"))
+    others("vertical-scaling-of-groups", accepted, vertical(mode), make("set"))
+    single = (vertical(mode, SMALL), make("deployment"))
+    refused("vertical-scaling-of-engines", "spec.updatePolicy.updateMode ~ GPU", *single)
+    others("vertical-scaling-of-engines", accepted, *single)
 
 
 def test_requests_that_are_set_at_the_start_differ_from_those_admitted(
     make: Make, refused: Check, accepted: Check
 ) -> None:
     at = "spec.updatePolicy.updateMode ~ other requests than the templates"
-    minds(CODES[2], at, refused, accepted, vertical("Initial"), make("set"))
+    refused("vertical-scaling-at-start", at, vertical("Initial"), make("set"))
+    others("vertical-scaling-at-start", accepted, vertical("Initial"), make("set"))
 
 
 def test_advice_is_welcome(make: Make, refused: Check, accepted: Check) -> None:
     lone = make("set", {"spec>leaderWorkerTemplate>size": 1})
     plain = make("deployment", {"spec>template>spec>containers>0>resources": {}})
+    accepted("vertical-scaling-of-groups", vertical("Off"), make("set"))
+    accepted("vertical-scaling-of-engines", vertical(target=SMALL), plain)
+    accepted("vertical-scaling-at-start", vertical("Initial"), lone)
+    accepted("vertical-target-is-child", vertical())
     for code in CODES:
         accepted(code, vertical("Off"), make("set"))
         accepted(code, vertical("Off", SMALL), make("deployment"))
         accepted(code, vertical("Initial", SMALL), make("deployment"))
-        accepted(code, vertical("Initial"), lone)
-        accepted(code, vertical(target=SMALL), plain)
-        accepted(code, vertical())
     lost = vertical("Off", name="r2")
     refused("reference-unresolved", "spec.targetRef.name ~ r1", lost, make("set"))
     accepted("reference-unresolved", vertical("Off"), make("set"))
@@ -84,12 +80,18 @@ def test_what_a_set_makes_is_no_target(
 ) -> None:
     child = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": name}
     at = f"spec.targetRef ~ StatefulSet {name}, which LeaderWorkerSet r1 makes"
-    minds(CODES[3], at, refused, accepted, vertical(mode, child), make("set"))
+    refused("vertical-target-is-child", at, vertical(mode, child), make("set"))
+    others("vertical-target-is-child", accepted, vertical(mode, child), make("set"))
     own = {"apiVersion": "apps/v1", "kind": "StatefulSet"}
     meta = {"name": name, "namespace": "llm"}
-    accepted(CODES[3], vertical(mode, child), make("set"), {**own, "metadata": meta, "spec": {}})
+    accepted(
+        "vertical-target-is-child",
+        vertical(mode, child),
+        make("set"),
+        {**own, "metadata": meta, "spec": {}},
+    )
     made = {**meta, "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "r1-0"}]}
     dumped = {**own, "metadata": made, "spec": {}}
-    refused(CODES[3], at, vertical(mode, child), make("set"), dumped)
+    refused("vertical-target-is-child", at, vertical(mode, child), make("set"), dumped)
     other = {**child, "name": f"x-{name}"}
-    accepted(CODES[3], vertical(mode, other), make("set"))
+    accepted("vertical-target-is-child", vertical(mode, other), make("set"))

@@ -49,8 +49,8 @@ NODE_AUTOSCALERS: Mapping[str, NodeAutoscaler] = MappingProxyType(
             key="karpenter.sh/do-not-disrupt",
             keeps="true",
             leaves="does not consolidate a node while one of these pods runs on it, nor replaces one that drifted",
-            still="a NodePool's terminationGracePeriod ends that, and from 1.0 an expired node is tainted and waits "
-            "for its pods no longer than that",
+            still="a NodePool's terminationGracePeriod lets drift through, and from 1.0 an expired node is tainted "
+            "and waits for its pods no longer than that",
         ),
     }
 )

@@ -53,9 +53,9 @@ def drain(arguments: Namespace, nodes: Sequence[str]) -> int:
     blocks = [_block(one, rows, lies) for one, rows in made]
     say(as_markdown(blocks) if arguments.output == "markdown" else as_text(blocks))
     tell(words.COUNTED_FROM)
-    for one, rows in made:
-        for line in words.by_node_autoscaler(one, (loss for row in rows for loss in row.losses)):
-            tell(line)
+    for line in words.by_node_autoscaler(made):
+        tell(line)
+    for one, _ in made:
         _unchecked(one, lies)
     return 0
 

@@ -10,7 +10,7 @@ from gangform.findings import counted
 
 if TYPE_CHECKING:
     from gangform.plan.cluster import ClusterPlan
-    from gangform.plan.loss import Loss
+    from gangform.plan.loss import Loss, Row
 
 COUNTED_FROM = (
     "Counted from the deletion of its pods: a node that never answers again holds them until somebody "
@@ -20,13 +20,14 @@ COUNTED_FROM = (
 COLUMNS = ("what", "serving", "groups", "if it is lost", "a drain")
 
 
-def by_node_autoscaler(plan: ClusterPlan, losses: Iterable[Loss]) -> Iterator[str]:
-    """What the declared node autoscaler does with the nodes of these servings by itself, each sentence once."""
-    touched = {loss.serving for loss in losses}
+def by_node_autoscaler(made: Iterable[tuple[ClusterPlan, Sequence[Row]]]) -> Iterator[str]:
+    """What declared node autoscalers do by themselves with the nodes of these servings, each sentence once."""
     said: dict[str, list[str]] = {}
-    for one in plan.servings:
-        if one.name in touched and plan.cluster.node_autoscaler not in ("none", "unknown"):
-            said.setdefault(one.disruption.autoscaler, []).append(one.name)
+    for plan, rows in made:
+        touched = {loss.serving for row in rows for loss in row.losses}
+        for one in plan.servings:
+            if one.name in touched and plan.cluster.node_autoscaler not in ("none", "unknown"):
+                said.setdefault(one.disruption.autoscaler, []).append(one.name)
     for text, names in said.items():
         yield f"{', '.join(names)}: {text}."
 
