@@ -85,34 +85,52 @@ FORMS: dict[str, dict[str, Any]] = {
         "topology": TopologyRequest(level=RACK, mode="required"),
         "rollout": Rollout(spare_groups=1),
     },
+    "shown, under kueue": {
+        "parallelism": Parallelism(tensor=8, pipeline=3),
+        "groups": 2,
+        "admission": Admission(backend="kueue", queue="serving"),
+        "state_metrics": "configured",
+    },
+    "shown, under volcano": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "groups": 2,
+        "admission": Admission(backend="volcano", queue="serving"),
+        "state_metrics": "configured",
+    },
+    "shown, sets of one group": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "groups": 2,
+        "admission": Admission(backend="volcano-podgroup", queue="serving"),
+        "state_metrics": "configured",
+    },
 }
-"""Every kind of serving whose alerts differ, by what makes it so."""
-IN_DOMAINS = Monitoring(
-    runbook_base="https://runbooks.example.com/serving/",
-    node_labels=(RACK, "nvidia.com/gpu.product"),
-)
-"""The node labels that an alert needs to count free domains, and to tell two pools apart."""
+"""Every kind of serving whose alerts differ, by what makes it so. `state_metrics` is the cluster's."""
+RUNBOOKS = "https://runbooks.example.com/serving/"
 POOLS = {
     "gpu": Pool(hardware="eight", levels=(RACK, "kubernetes.io/hostname")),
     "other": Pool(hardware="other"),
 }
+IN_DOMAINS = (RACK, "nvidia.com/gpu.product")
+"""The node labels that an alert needs to count free domains, and to tell two pools apart."""
 
 
 def plan_of(
     form: str = "groups", *, monitoring: Monitoring | None = None, **changes: Any
 ) -> ServingPlan:
     """The plan of a form; named arguments are fields of the serving, `monitoring` is the cluster's."""
+    asked = {**FORMS[form], **changes}
+    shown = asked.pop("state_metrics", "stock")
     cluster = Cluster(
         name="prod",
-        versions=Installed(kubernetes="1.36", lws="0.10", volcano="1.15", kueue="0.19"),
+        versions=Installed(kubernetes="1.36", lws="0.10", kueue="0.19", volcano="1.15"),
         foundation="existing",
-        pools=POOLS if "topology" in FORMS[form] else {"gpu": Pool(hardware="eight")},
+        pools=POOLS if "topology" in asked else {"gpu": Pool(hardware="eight")},
         metrics_adapter="external",
         monitoring=monitoring
-        or (
-            IN_DOMAINS
-            if "topology" in FORMS[form]
-            else IN_DOMAINS.model_copy(update={"node_labels": ()})
+        or Monitoring(
+            runbook_base=RUNBOOKS,
+            state_metrics=shown,
+            node_labels=IN_DOMAINS if "topology" in asked else (),
         ),
     )
     given: dict[str, Any] = {
@@ -125,6 +143,6 @@ def plan_of(
         "admission": NOBODY,
         "cold_start": Seconds(600),
     }
-    serving = Serving(**{**given, **FORMS[form], **changes})
+    serving = Serving(**{**given, **asked})
     library = Library(models={"small": MODEL}, hardware={"eight": HARDWARE, "other": OTHER})
     return plan_serving(serving, cluster=cluster, library=library)

@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from tests.signals import (
+    admission_scenarios,
     autoscaler_scenarios,
     deployment_scenarios,
     group_scenarios,
     rollout_scenarios,
     room_scenarios,
+    state_metrics_scenarios,
 )
 from tests.signals.scenario import Scenario, Series
 
@@ -37,6 +39,8 @@ SOURCES: Mapping[str, Source] = {
     "room": room_scenarios,
     "deployment": deployment_scenarios,
     "autoscaler": autoscaler_scenarios,
+    "admission": admission_scenarios,
+    "state metrics": state_metrics_scenarios,
 }
 """Every module of scenarios, by a name for its tests."""
 

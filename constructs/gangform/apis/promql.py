@@ -59,6 +59,11 @@ def _digit(least: int, most: int) -> str:
     return str(least) if least == most else f"[{least}-{most}]"
 
 
+def selector(series: str, *matchers: str) -> str:
+    """The series that match, whoever exports them."""
+    return f"{series}{{{', '.join(matchers)}}}"
+
+
 def boxed(text: str) -> str:
     """In parentheses, on lines of its own."""
     return f"(\n{indent(text, '  ')}\n)"
@@ -73,8 +78,8 @@ class Exporter(NamedTuple):
     def select(self, series: str, *matchers: str) -> str:
         """The series of the namespace that match."""
         mine = (equal("job", self.job), equal("namespace", self.namespace))
-        return f"{series}{{{', '.join((*mine, *matchers))}}}"
+        return selector(series, *mine, *matchers)
 
     def everywhere(self, series: str, *matchers: str) -> str:
         """All series of a kind that match, whatever their namespace."""
-        return f"{series}{{{', '.join((equal('job', self.job), *matchers))}}}"
+        return selector(series, equal("job", self.job), *matchers)

@@ -7,16 +7,23 @@ from gangform.signals.queries import GroupSets, PlainPods
 
 def replicas_of(plan: ServingPlan) -> GroupSets | PlainPods:
     """The queries for what runs a serving."""
-    exporter = Exporter(job=plan.monitoring.job, namespace=plan.namespace)
-    names = tuple(workload.name for workload in plan.workloads)
-    if not plan.choice.form.can.makes_stateful_sets:
-        return PlainPods(exporter=exporter, name=names[0])
+    if plan.choice.form.can.makes_stateful_sets:
+        return sets_of(plan)
+    return PlainPods(exporter=_exporter(plan), name=plan.workloads[0].name)
+
+
+def sets_of(plan: ServingPlan) -> GroupSets:
+    """The queries for groups behind StatefulSets of known names."""
     return GroupSets(
-        exporter=exporter,
-        names=names,
+        exporter=_exporter(plan),
+        names=tuple(workload.name for workload in plan.workloads),
         size=plan.lead.shape.size,
         highest=plan.lead.identity.highest_index,
     )
+
+
+def _exporter(plan: ServingPlan) -> Exporter:
+    return Exporter(job=plan.monitoring.job, namespace=plan.namespace)
 
 
 def counted_as(plan: ServingPlan) -> str:
