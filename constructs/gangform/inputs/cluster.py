@@ -147,7 +147,8 @@ class Monitoring(Model):
     """Labels that the Prometheus selects rules and monitors by (`release: …` for kube-prometheus-stack)."""
     kube_state_metrics_job: Line = "kube-state-metrics"
     runbook_base: Url | None = None
-    """URL before the alert's name; `None`: no runbook links."""
+    """Where the folder `out/<cluster>/runbooks` is published: an alert links to `<base>/<serving>/<alert>.md`. `None`:
+    no links, and no pages are written."""
 
 
 class Cluster(Model):

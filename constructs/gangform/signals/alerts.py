@@ -27,9 +27,14 @@ def alerts(plan: ServingPlan) -> tuple[Alert, ...]:
     base = plan.monitoring.runbook_base
     return tuple(
         alert._replace(
-            runbook_url=None if base is None else f"{base.rstrip('/')}/{alert.name}",
+            runbook_url=address(base, plan.name, alert.name),
             labels={**alert.labels, SERVING: plan.name},
         )
         for source in SOURCES
         for alert in source(plan)
     )
+
+
+def address(base: str | None, subject: str, name: str) -> str | None:
+    """Where the page of an alert about a serving or a queue is published; `None` where nobody said where pages are."""
+    return None if base is None else f"{base.rstrip('/')}/{subject}/{name}.md"
