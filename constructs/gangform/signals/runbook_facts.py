@@ -13,8 +13,11 @@ from gangform.admission.advice import Advice, pattern
 from gangform.apis.keys import SERVICE_NAME
 from gangform.findings import counted
 from gangform.plan.cluster import ClusterPlan
+from gangform.plan.monitoring import STATE_METRICS_FILE
+from gangform.plan.queues import QueuePlan
 from gangform.plan.role import RolePlan, WorkloadPlan
 from gangform.plan.serving import ServingPlan
+from gangform.signals import queues
 from gangform.units import Seconds
 
 GROUP = "$GROUP"
@@ -247,16 +250,34 @@ class ServingFacts(NamedTuple):
 class QueueFacts(NamedTuple):
     """Of a queue."""
 
-    queue: str
-    backend: str
-    demands: tuple[Demand, ...]
+    plan: QueuePlan
     cluster: ClusterPlan
     names: frozenset[str]
 
     @property
     def subject(self) -> str:
+        """The name of its folder of pages."""
+        return queues.name_of(self.plan)
+
+    @property
+    def queue(self) -> str:
         """Its name."""
-        return self.queue
+        return self.plan.name
+
+    @property
+    def backend(self) -> str:
+        """Who admits from it."""
+        return self.plan.backend
+
+    @property
+    def demands(self) -> tuple[Demand, ...]:
+        """What waits in it."""
+        return tuple(
+            demand
+            for name, asked in self.cluster.backends
+            for demand in asked
+            if (name, demand.queue) == (self.backend, self.queue)
+        )
 
     @property
     def advice(self) -> Advice:
@@ -280,20 +301,25 @@ class QueueFacts(NamedTuple):
 
 
 class ClusterFacts(NamedTuple):
-    """Of what is about all of a cluster."""
+    """Of what all alerts of a cluster stand on."""
 
     cluster: ClusterPlan
     names: frozenset[str]
 
     @property
     def subject(self) -> str:
-        """Its name."""
-        return self.cluster.cluster.name
+        """The name of its folder of pages."""
+        return queues.STATES
 
     @property
     def file(self) -> str:
         """The manifests of the cluster, below the output folder."""
-        return f"{self.subject}/foundation.k8s.yaml"
+        return f"{self.cluster.cluster.name}/foundation.k8s.yaml"
+
+    @property
+    def configuration(self) -> str:
+        """The values for kube-state-metrics, below the folder of what is no manifest."""
+        return f"{self.cluster.cluster.name}/{STATE_METRICS_FILE}"
 
 
 Facts = ServingFacts | QueueFacts | ClusterFacts

@@ -9,14 +9,15 @@ Pages are files beside the manifests where the cluster says under which address 
 templates and their language imported.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gangform.apis.alerting import Alert
 from gangform.plan.cluster import ClusterPlan
-from gangform.signals.alerts import alerts
+from gangform.signals import queues, states
+from gangform.signals.alerts import alerts, linked
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -31,7 +32,7 @@ _TEMPLATES = Path(__file__).parent / "templates" / FOLDER
 
 
 class Book(NamedTuple):
-    """The pages of one subject: a serving, or a queue."""
+    """The pages of one subject: a serving, a queue, a cluster."""
 
     facts: "Facts"
     alerts: tuple[Alert, ...]
@@ -70,13 +71,25 @@ def files(plan: ClusterPlan) -> Iterator[tuple[str, str]]:
 
 
 def books(plan: ClusterPlan) -> Iterator[Book]:
-    """The pages of everything on a cluster that has alerts."""
-    from gangform.signals.runbook_facts import ServingFacts
+    """The pages of everything on a cluster that has alerts: servings, queues that are ours, the cluster itself."""
+    from gangform.signals.runbook_facts import ClusterFacts, QueueFacts, ServingFacts
 
     for serving in plan.servings:
         found = alerts(serving)
         if found:
             yield Book(ServingFacts(serving, plan, names(found)), found)
+    if not plan.cluster.monitoring.enabled:
+        return
+    base = plan.cluster.monitoring.runbook_base
+
+    def about(subject: str, told: Iterable[Alert]) -> tuple[Alert, ...]:
+        return tuple(linked(alert, base, subject) for alert in told)
+
+    for queue in plan.queues:
+        found = about(queues.name_of(queue), queue.alerts)
+        yield Book(QueueFacts(queue, plan, names(found)), found)
+    if found := about(queues.STATES, states.missing(plan)):
+        yield Book(ClusterFacts(plan, names(found)), found)
 
 
 def names(found: tuple[Alert, ...]) -> frozenset[str]:
