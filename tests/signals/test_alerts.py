@@ -141,7 +141,7 @@ def test_looking_back_is_no_shorter_than_starts_are_long(make_plan: MakePlan) ->
 
 def test_a_runbook_is_called_like_its_alert(make_plan: MakePlan) -> None:
     for alert in alerts(make_plan()):
-        assert alert.runbook_url == f"https://runbooks.example.com/serving/{alert.name}"
+        assert alert.runbook_url == f"https://runbooks.example.com/serving/llm/{alert.name}.md"
     assert all(alert.runbook_url is None for alert in alerts(make_plan(monitoring=Monitoring())))
 
 
