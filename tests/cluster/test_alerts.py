@@ -1,0 +1,346 @@
+"""What our alerts say of what a real control plane did: series made of its objects, our rules, Prometheus' rule engine.
+
+kube-state-metrics and Prometheus do not run here: `tests/signals/exporter.py` imitates the one, promtool the other. A
+second of the lab is a minute of theirs. All servings are in one Prometheus, so that each is told from the others.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from tests.cluster.api import Object
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.evidence import Saw, claimed
+from tests.cluster.scenarios import (
+    TURN,
+    annotated,
+    each,
+    now_there,
+    put_nodes,
+    quiet,
+    watching_each,
+    with_pools,
+)
+from tests.cluster.servings import Made, apply, is_ready, make
+from tests.cluster.timeline import Check, Court, Moment, at, finds, firing, judged, timeline, until
+from tests.cluster.watch import Watch, watching
+from tests.signals.exporter import written
+
+from gangform.apis.leaderworkerset import KIND
+from gangform.inputs.serving import Serving
+from gangform.plan.serving import ServingPlan
+
+SIZE = 2
+COLD_START = "10m"
+"""Declared. The lab's groups start in some seconds, which are minutes here."""
+JOINED = "3s"
+"""From a leader's start to its readiness: longer than its workers take, as with an engine."""
+UNREADY = {"metadata": {"annotations": {"kubelet.test/unready": "true"}}}
+LASTS = 100
+"""Minutes that the last state lasts: longer than any alert waits or looks back."""
+WATCHED = (
+    "/api/v1/pods",
+    "/api/v1/nodes",
+    "/apis/apps/v1/statefulsets",
+    "/apis/apps/v1/deployments",
+    "/apis/discovery.k8s.io/v1/endpointslices",
+    "/apis/policy/v1/poddisruptionbudgets",
+    "/apis/autoscaling/v2/horizontalpodautoscalers",
+)
+SPARE = 2
+"""Nodes for one group more."""
+
+
+def group_serving(name: str, **fields: Any) -> Serving:
+    size = fields.pop("size", SIZE)
+    waits = [annotated("leaderTemplate", "ready-delay", JOINED)] if size != 1 else []
+    return each(name, size=size, cold_start=COLD_START, patches=waits, **fields)
+
+
+def servings(turn: int) -> list[Serving]:
+    """Every serving, those that are rolled at a turn."""
+    still = [
+        group_serving(name, groups=2)
+        for name in ("lost", "evicted", "outage", "cordoned", "gone", "zero")
+    ]
+    return [
+        group_serving("rolls", groups=3, turn=turn),
+        group_serving("surges", groups=2, turn=turn, rollout={"spare_groups": 1}),
+        *still,
+        group_serving("lone", groups=2, size=1),
+        group_serving("waits", groups=2, pool="short"),
+    ]
+
+
+def settled(plan: ServingPlan, turn: int = 1) -> Callable[[Watch], bool]:
+    """A condition: all pods that are wanted are ready, of a turn, and no others are there."""
+
+    def hold(now: Watch) -> bool:
+        pods = now.of("Pod")
+        return len(pods) == plan.serving.lowest_groups * plan.lead.shape.size and all(
+            is_ready(pod)
+            and "deletionTimestamp" not in pod["metadata"]
+            and pod["metadata"]["annotations"][TURN] == str(turn)
+            for pod in pods
+        )
+
+    return hold
+
+
+def hold_back(plane: ControlPlane, seen: Watch) -> None:
+    """Wait until one pod of four has no node, and have the leader of its group not ready: no engine would be."""
+
+    def waiting(now: Watch) -> list[Object]:
+        pods = now.of("Pod")
+        bound = [pod for pod in pods if pod["spec"].get("nodeName")]
+        return [pod for pod in pods if pod not in bound] if len(bound) == 3 else []
+
+    seen.until(lambda now: len(waiting(now)) == 1, within=60, what="one pod has no node")
+    leader = waiting(seen)[0]["metadata"]["name"].removesuffix("-1")
+    plane.api.merge(f"/api/v1/namespaces/waits/pods/{leader}", UNREADY)
+    seen.until(
+        lambda now: sum(map(is_ready, now.of("Pod"))) == 2, within=60, what="one group is ready"
+    )
+
+
+def change(plane: ControlPlane, made: Made, seen: Mapping[str, Watch]) -> Mapping[str, str]:
+    """Do to each serving what it is here for; the node that was cordoned, and uids of pods by name."""
+    pods = {plan.name: now_there(plane, plan) for plan in made.cluster.servings}
+
+    def unready(name: str, *names: str) -> None:
+        for pod in names:
+            plane.api.merge(f"/api/v1/namespaces/{name}/pods/{pod}", UNREADY)
+
+    unready("lost", "lost-1-1")
+    unready("outage", *pods["outage"])
+    unready("lone", min(pods["lone"]))
+    apply(plane, made)
+    node = pods["cordoned"]["cordoned-0"]["spec"]["nodeName"]
+    plane.kubectl("cordon", node)
+    gone, zero = (plane.api.path_of(made.one(KIND, name)) for name in ("gone", "zero"))
+    plane.api.delete(gone)
+    plane.api.scale(zero, 0)
+    for _ in range(2):
+        lost = now_there(plane, made.of("evicted"))["evicted-1-1"]["metadata"]["uid"]
+        assert plane.api.evict("evicted", "evicted-1-1") == 201
+
+        def again(now: Watch, lost: str = lost) -> bool:
+            there = {pod["metadata"]["uid"] for pod in now.of("Pod")}
+            return lost not in there and settled(made.of("evicted"))(now)
+
+        seen["evicted"].until(again, within=120, what="an evicted group is whole again")
+    for name in ("rolls", "surges"):
+        seen[name].until(settled(made.of(name), turn=2), within=180, what=f"{name} is rolled")
+    uids = {name: pod["metadata"]["uid"] for name, pod in pods["outage"].items()}
+    return {"node": node, **uids}
+
+
+@dataclass(frozen=True)
+class Happened:
+    """What was done and seen, put before the rules."""
+
+    court: Court
+    rules: Mapping[str, Mapping[str, Any]]
+    """By serving."""
+    names: Mapping[str, str]
+    leaders: list[str]
+    """The uids of the leader whose group was evicted, in their order."""
+
+    def when(self, metric: str, value: float | None, **labels: str) -> Moment:
+        """When a series had a value for the first time; `None`: when it was not there."""
+        name = written(metric, labels)
+        assert name in self.court.seen.values, name
+        return self.court.seen.first(lambda there: there.get(name) == value)
+
+    def judge(self, serving: str, *checks: Check) -> None:
+        """With the rules of a serving, and the series of all."""
+        self.court.judge(self.rules[serving], *checks)
+
+    @property
+    def end(self) -> Moment:
+        return self.court.seen.end
+
+
+@pytest.fixture(scope="module")
+def promtool() -> str:
+    found = shutil.which("promtool")
+    if found is None:
+        pytest.skip("no promtool on PATH; Debian has it in the package `prometheus`")
+    return found
+
+
+@pytest.fixture(scope="module")
+def happened(
+    plain_plane: ControlPlane, promtool: str, tmp_path_factory: pytest.TempPathFactory
+) -> Happened:
+    plane = plain_plane
+    turns = []
+    for turn in (1, 2):
+        nodes = sum(
+            one.lowest_groups * (1 if one.name == "lone" else SIZE)
+            for one in servings(turn)
+            if one.pool != "short"
+        )
+        cluster = with_pools(plane, h100=nodes + 2 * SPARE, short=None)
+        turns.append(make(cluster, *servings(turn)))
+    first, second = turns
+    put_nodes(plane, with_pools(plane, h100=nodes + 2 * SPARE, short=3))
+    with watching_each(plane, first) as pods:
+        apply(plane, first)
+        hold_back(plane, pods["waits"])
+        for plan in first.cluster.servings:
+            if plan.name != "waits":
+                pods[plan.name].until(settled(plan), within=120, what=f"{plan.name} serves")
+        quiet(pods, seconds=1)
+        with watching(plane.api, *WATCHED) as seen:
+            names = change(plane, second, pods)
+            quiet(pods, seconds=2)
+    plane.reset()
+    rules = {
+        plan.name: judged(second.one("PrometheusRule", plan.name)["spec"])
+        for plan in second.cluster.servings
+    }
+    folder = tmp_path_factory.mktemp("alerts")
+    leaders = [
+        one.object["metadata"]["uid"]
+        for one in seen.events
+        if one.type == "ADDED" and one.place.kind == "Pod" and one.place.name == "evicted-1"
+    ]
+    return Happened(
+        court=Court(promtool, folder, timeline(seen, lasts=LASTS)),
+        rules=rules,
+        names=names,
+        leaders=leaders,
+    )
+
+
+SOURCE = "signals.groups; observability §1.7, §2"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        claimed("rolls", "A rollout in place raises no alarm", SOURCE),
+        claimed("surges", "A rollout with a surge group raises no alarm", SOURCE),
+        claimed("zero", "A serving that is scaled to zero raises no alarm", SOURCE),
+    ],
+)
+def test_what_is_well_is_silent(name: str, happened: Happened, saw: Saw) -> None:
+    happened.judge(name, until(happened.end))
+    saw("no alert")
+
+
+@pytest.mark.claim(
+    "A lost worker whose leader stays ready is told of by the serving's alerts, and not by phases of pods",
+    SOURCE,
+)
+def test_a_lost_worker_is_told_of(happened: Happened, saw: Saw) -> None:
+    metric = "kube_statefulset_status_replicas_ready"
+    lost = happened.when(metric, 0, namespace="lost", statefulset="lost-1")
+    incomplete = firing("ServingLeaderReadyGroupIncomplete", namespace="lost", pod="lost-1")
+    mismatch = firing("ServingLeaderEndpointsMismatch", namespace="lost")
+    fewer = firing("ServingGroupsNotReady", namespace="lost")
+    happened.judge(
+        "lost",
+        at(lost + 1),
+        at(lost + 2, incomplete),
+        at(lost + 7, incomplete, mismatch),
+        at(lost + 19, incomplete, mismatch),
+        at(lost + 22, incomplete, mismatch, fewer),
+        finds('kube_pod_status_phase{namespace="lost",phase!="Running"} == 1', lost + 22),
+        finds(
+            'kube_pod_status_ready{namespace="lost",condition="true",pod=~"lost-[0-9]+"} == 0',
+            lost + 22,
+        ),
+    )
+    saw(
+        "the leader that serves for half a group after 2 minutes, the endpoints of the Service by 7, one group of two "
+        "by 22, with every pod Running and every leader ready throughout"
+    )
+
+
+@pytest.mark.claim(
+    "An eviction that makes a group anew raises no alarm, and the third life of a leader in an hour does, for as long "
+    "as they lie within it",
+    SOURCE,
+)
+def test_evictions_are_told_of_when_they_repeat(happened: Happened, saw: Saw) -> None:
+    *_, last = happened.leaders
+    third = happened.court.seen.first(
+        lambda there: any(f'uid="{last}"' in name and "created{" in name for name in there)
+    )
+    rebuilt = firing("ServingGroupRebuiltRepeatedly", namespace="evicted", pod="evicted-1")
+    happened.judge(
+        "evicted",
+        until(third - 0.5),
+        at(third, rebuilt),
+        at(third + 61),
+        until(happened.end, "ServingGroupRebuiltRepeatedly"),
+    )
+    saw("nothing after one; after two the leader that lived three times, and nothing an hour later")
+
+
+@pytest.mark.claim(
+    "A group for which a node is missing is told of, and what it keeps from serving", SOURCE
+)
+def test_a_pending_group_is_told_of(happened: Happened, saw: Saw) -> None:
+    fewer = firing("ServingGroupsNotReady", namespace="waits")
+    pending = firing("ServingGroupPodsPending", namespace="waits")
+    happened.judge("waits", at(19), at(21, fewer), at(29, fewer), at(31, fewer, pending))
+    saw("one group of two after 20 minutes, pods that wait after 30")
+
+
+@pytest.mark.claim("A total outage is told of long before a group could have started again", SOURCE)
+def test_a_total_outage_is_told_of(happened: Happened, saw: Saw) -> None:
+    out = max(
+        happened.when(
+            "kube_pod_status_ready",
+            0,
+            namespace="outage",
+            pod=leader,
+            uid=happened.names[leader],
+            condition="true",
+        )
+        for leader in ("outage-0", "outage-1")
+    )
+    nothing = firing("ServingNoGroupReady", namespace="outage")
+    fewer = firing("ServingGroupsNotReady", namespace="outage")
+    happened.judge(
+        "outage",
+        at(out + 4),
+        at(out + 6, nothing),
+        at(out + 18, nothing),
+        at(out + 22, nothing, fewer),
+    )
+    saw("no ready group after 5 minutes")
+
+
+@pytest.mark.claim("A set that was deleted is told of", SOURCE)
+def test_a_deleted_set_is_told_of(happened: Happened, saw: Saw) -> None:
+    labels = {"namespace": "gone", "statefulset": "gone"}
+    gone = happened.when("kube_statefulset_replicas", None, **labels)
+    absent = firing("ServingGroupsAbsent", **labels, job="kube-state-metrics")
+    happened.judge("gone", at(gone + 14), at(gone + 16, absent), at(gone + 90, absent))
+    saw("its absence after 15 minutes")
+
+
+@pytest.mark.claim("A node that is cordoned under a group is told of, with the node", SOURCE)
+def test_a_cordoned_node_is_told_of(happened: Happened, saw: Saw) -> None:
+    node = happened.names["node"]
+    begun = happened.when("kube_node_spec_unschedulable", 1, node=node)
+    cordoned = firing("ServingGroupOnCordonedNode", namespace="cordoned", node=node)
+    happened.judge("cordoned", at(begun + 29), at(begun + 31, cordoned))
+    saw("the node after 30 minutes, to the serving that has a pod there and to no other")
+
+
+@pytest.mark.claim("A pod of a Deployment that is not ready any more is told of", SOURCE)
+def test_a_lost_pod_of_a_deployment_is_told_of(happened: Happened, saw: Saw) -> None:
+    metric = "kube_deployment_status_replicas_ready"
+    lost = happened.when(metric, 1, namespace="lone", deployment="lone")
+    fewer = firing("ServingGroupsNotReady", namespace="lone")
+    happened.judge("lone", at(lost + 19), at(lost + 21, fewer))
+    saw("one replica of two after 20 minutes")
