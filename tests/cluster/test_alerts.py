@@ -6,7 +6,6 @@ second of the lab is a minute of theirs. All servings are in one Prometheus, so 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -163,14 +162,6 @@ class Happened:
     @property
     def end(self) -> Moment:
         return self.court.seen.end
-
-
-@pytest.fixture(scope="module")
-def promtool() -> str:
-    found = shutil.which("promtool")
-    if found is None:
-        pytest.skip("no promtool on PATH; Debian has it in the package `prometheus`")
-    return found
 
 
 @pytest.fixture(scope="module")
