@@ -2,7 +2,7 @@
 
 The number is the test's own, behind the API server's aggregation layer, where an adapter would answer. Periods follow
 from a declared cold start of some seconds, and the window before a step up, which does not, is patched; nothing else
-is. The alert of an autoscaler without a metric is judged by promtool, a second as a minute.
+is. The alert of an autoscaler without a metric is judged by promtool, three seconds as a minute.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.cluster.evidence import Saw
 from tests.cluster.metrics_api import Question, external_metrics
 from tests.cluster.scenarios import each, now_there, put_nodes, with_pools
 from tests.cluster.servings import LWS, Made, apply, group_of, make, ready_groups
-from tests.cluster.timeline import Court, at, firing, judged, timeline, until
+from tests.cluster.timeline import Court, at, firing, judged, timeline, until, waits
 from tests.cluster.watch import Watch, watching
 from tests.signals.exporter import written
 
@@ -32,6 +32,7 @@ LOWEST, WANTED, HIGHEST = 2, 4, 5
 SIZE = 2
 COLD_START = "4s"
 """So that a group is added, or taken away, every six seconds at the most; the controller looks every five."""
+BLIND = "ServingAutoscalerBlind"
 SCALER = "HorizontalPodAutoscaler"
 AT_ONCE = {"spec": {"behavior": {"scaleUp": {"stabilizationWindowSeconds": 1}}}}
 """Instead of the two minutes for which a load must last."""
@@ -213,7 +214,7 @@ def test_without_a_value_nothing_moves_and_somebody_is_told(
         one for one in followed.unknown["status"]["conditions"] if one["type"] == "ScalingActive"
     )
     assert said["reason"] == "FailedGetExternalMetric"
-    seen = timeline(followed.blind, lasts=40)
+    seen = timeline(followed.blind, lasts=60)
     name = followed.made.plan.name
     condition = written(
         "kube_horizontalpodautoscaler_status_condition",
@@ -230,11 +231,14 @@ def test_without_a_value_nothing_moves_and_somebody_is_told(
         {**group, "rules": [one for one in group["rules"] if "autoscaler" in one["expr"]]}
         for group in rules["groups"]
     ]
-    blind = firing("ServingAutoscalerBlind", namespace=followed.made.plan.namespace)
+    blind = firing(BLIND, namespace=followed.made.plan.namespace)
+    late = waits(rules, BLIND)
     Court(promtool, tmp_path, seen).judge(
-        rules, until(lost + 14), at(lost + 16, blind), until(seen.end, "ServingAutoscalerBlind")
+        rules, until(lost + late - 1), at(lost + late + 1, blind), until(seen.end, BLIND)
     )
-    saw(f"{WANTED} groups stay; ScalingActive is False: {said['reason']}; told of after 15 minutes")
+    saw(
+        f"{WANTED} groups stay; ScalingActive is False: {said['reason']}; told of after {late:g} minutes"
+    )
 
 
 ADAPTERS = [

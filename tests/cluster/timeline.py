@@ -1,8 +1,8 @@
 """What a watch saw, as series over time, and our rules judged over them by a real Prometheus' rule engine.
 
-A second of the lab is a minute here: groups that start in seconds stand for groups that start in minutes, and the
-waiting times of alerts are crossed. Nothing else is changed: series come in the order and in the proportion in which
-the objects changed, and a scrape every half minute sees what stood then. After its end the last state lasts.
+Three seconds of the lab are a minute here: groups that start in seconds stand for groups that start in minutes, and
+the waiting times of alerts are crossed. Nothing else is changed: series come in the order and in the proportion in
+which the objects changed, and a scrape every half minute sees what stood then. After its end the last state lasts.
 
     seen = timeline(watch, lasts=60)
     court = Court(promtool, folder, seen)
@@ -12,7 +12,6 @@ the objects changed, and a scrape every half minute sees what stood then. After 
 from __future__ import annotations
 
 import json
-import math
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,9 +25,11 @@ from tests.cluster.watch import Place, Watch
 from tests.signals.exporter import IMITATED, series
 
 from gangform.documents.document import Manifest
+from gangform.units import Seconds
 
-SECONDS = 60
-"""Of Prometheus, for a second of the lab."""
+MINUTE = 60
+STRETCH = 20
+"""Seconds of Prometheus for a second of the lab: enough that a controller on a busy machine is not late by minutes."""
 SCRAPE = 30
 """Seconds of Prometheus between two scrapes; kube-prometheus scrapes kube-state-metrics so."""
 STALE, NOTHING = "stale", "_"
@@ -38,7 +39,12 @@ _NAME = re.compile(r"[a-zA-Z_:][\w:]*(?=\{)")
 """The series that an expression of ours reads: each has matchers."""
 
 Moment = float
-"""Minutes of Prometheus since the watch began, which are seconds of the lab."""
+"""Minutes of Prometheus since the watch began."""
+
+
+def moment(scrape: int) -> Moment:
+    """When a scrape was, of those that are counted from 0."""
+    return scrape * SCRAPE / MINUTE
 
 
 @dataclass(frozen=True)
@@ -48,26 +54,26 @@ class Timeline:
     values: Mapping[str, Sequence[float | None]]
     scrapes: int
 
-    def first(self, when: Callable[[Mapping[str, float]], object], *, after: Moment = 0) -> Moment:
+    def first(self, when: Callable[[Mapping[str, float]], object]) -> Moment:
         """The first scrape that saw what is asked for, of all series that were there."""
-        for number in range(math.ceil(after * SECONDS / SCRAPE), self.scrapes):
+        for number in range(self.scrapes):
             there = {
                 name: value
                 for name, values in self.values.items()
                 if (value := values[number]) is not None
             }
             if when(there):
-                return number * SCRAPE / SECONDS
+                return moment(number)
         raise AssertionError("no scrape saw it")
 
     @property
     def end(self) -> Moment:
-        return (self.scrapes - 1) * SCRAPE / SECONDS
+        return moment(self.scrapes - 1)
 
 
 def timeline(seen: Watch, *, lasts: Moment) -> Timeline:
-    """What scrapes would have found while a watch lasted, and for some time after its end."""
-    every = SCRAPE / SECONDS
+    """What scrapes would have found while a watch lasted, and for some minutes after its end."""
+    every = SCRAPE / STRETCH
     found: list[dict[str, float]] = []
     known: dict[int, dict[str, float]] = {}
     there: Mapping[Place, Object] = seen.listed
@@ -85,7 +91,8 @@ def timeline(seen: Watch, *, lasts: Moment) -> Timeline:
         while event.at > len(found) * every:
             scrape()
         there = dict(objects)
-    while len(found) * every <= (seen.events[-1].at if seen.events else 0) + lasts:
+    end = (seen.events[-1].at if seen.events else 0) + lasts * MINUTE / STRETCH
+    while len(found) * every <= end:
         scrape()
     names = sorted({name for now in found for name in now})
     return Timeline(
@@ -139,6 +146,12 @@ def _copy(spec: Manifest) -> dict[str, Any]:
     return loaded
 
 
+def waits(rules: Mapping[str, Any], alert: str) -> Moment:
+    """How long an alert waits before it fires."""
+    found = [one for each in rules["groups"] for one in each["rules"] if one.get("alert") == alert]
+    return Seconds.parse(found[0].get("for", "0s")) / MINUTE
+
+
 Labels = Mapping[str, str]
 Check = dict[str, Any]
 """A query, a moment, and every series that it must find."""
@@ -156,7 +169,7 @@ def at(moment: Moment, *alerts: Labels) -> Check:
 
 def until(moment: Moment, *alerts: str) -> Check:
     """Up to a moment exactly these alerts have fired, each at some time."""
-    back = f"{_FIRING}[{round(moment * SECONDS) + SECONDS}s]"
+    back = f"{_FIRING}[{round(moment * MINUTE) + MINUTE}s]"
     found = [firing(alert) for alert in alerts]
     return finds(f"group by (alertname) (last_over_time({back}))", moment, *found)
 
@@ -165,7 +178,7 @@ def finds(expr: str, moment: Moment, *found: Labels) -> Check:
     """A query finds exactly these series at a moment, each with the value 1."""
     return {
         "expr": expr,
-        "eval_time": f"{round(moment * SECONDS)}s",
+        "eval_time": f"{round(moment * MINUTE)}s",
         "exp_samples": [{"labels": _inside(labels), "value": 1} for labels in found],
     }
 
