@@ -64,7 +64,7 @@ UNPROVEN: tuple[Unproven, ...] = (
     Unproven(
         "Alerts fire and clear on a cluster",
         "neither kube-state-metrics nor Prometheus runs here: `tests/signals/exporter.py` makes series of the lab's "
-        "objects by the rules of kube-state-metrics' source, three seconds standing for a minute, and promtool judges them",
+        "objects as its source says, three seconds standing for a minute, and promtool judges them",
     ),
     Unproven(
         "Alerts on series of engines, of admission and of scrapes",

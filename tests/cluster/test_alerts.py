@@ -1,7 +1,7 @@
 """What our alerts say of what a real control plane did: series made of its objects, our rules, Prometheus' rule engine.
 
-kube-state-metrics and Prometheus do not run here: `tests/signals/exporter.py` imitates the one, promtool the other. Three
-seconds of the lab are a minute of theirs. All servings are in one Prometheus, so that each is told from the others.
+kube-state-metrics and Prometheus do not run here: `tests/signals/exporter.py` imitates the one, promtool the other.
+Three seconds of the lab are a minute of theirs. All servings are in one Prometheus, so that each is told from others.
 """
 
 from __future__ import annotations
