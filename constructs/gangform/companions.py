@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from gangform.plan.cluster import ClusterPlan
+from gangform.signals import state_metrics
 
 _MARK = "Written by gangform: a change made here is lost, change the inputs instead."
 MARKS = {".md": f"<!-- {_MARK} -->", ".yaml": f"# {_MARK}"}
@@ -27,7 +28,9 @@ class Producer(NamedTuple):
     serving lies in a folder called like it: `runbooks/r1/ServingNoGroupReady.md`."""
 
 
-PRODUCERS: tuple[Producer, ...] = ()
+PRODUCERS: tuple[Producer, ...] = (
+    Producer("configurations of kube-state-metrics", state_metrics.asked, state_metrics.files),
+)
 """What makes such files."""
 
 
