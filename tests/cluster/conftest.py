@@ -24,7 +24,6 @@ Where the programs cannot be built, every test here is skipped and says why.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -43,6 +42,7 @@ from tests.cluster.control_plane import (
 )
 from tests.cluster.evidence import Row, Saw
 from tests.cluster.sources import Sources, prepare
+from tests.signals.conftest import promtool as promtool
 
 from gangform.inputs.load import load_fleet
 
@@ -162,14 +162,6 @@ def volcano(planes: Planes) -> Iterator[ControlPlane]:
 @pytest.fixture
 def podgroup(planes: Planes) -> Iterator[ControlPlane]:
     yield from _until_reset(planes, PODGROUP)
-
-
-@pytest.fixture(scope="session")
-def promtool() -> str:
-    found = shutil.which("promtool")
-    if found is None:
-        pytest.skip("no promtool on PATH; Debian has it in the package `prometheus`")
-    return found
 
 
 # ── evidence ─────────────────────────────────────────────────────────────────────────────────────

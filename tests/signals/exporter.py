@@ -12,7 +12,7 @@ namespace of an object wins over that of the scrape (`honorLabels`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -180,6 +180,22 @@ def node_unschedulable(node: Object) -> Iterator[Sample]:
     yield {}, one(node.get("spec", {}).get("unschedulable"))
 
 
+def node_labels(allowed: Collection[str]) -> Callable[[Object], Iterator[Sample]]:
+    """One series of each node with its labels that an allowlist names, in snake case; without an allowlist none."""
+
+    def samples(node: Object) -> Iterator[Sample]:
+        if allowed:
+            labels = node["metadata"].get("labels", {})
+            yield {f"label_{snake(key)}": labels[key] for key in labels.keys() & allowed}, 1
+
+    return samples
+
+
+def snake(key: str) -> str:
+    """utils.go `lintLabelName(SanitizeLabelName(…))`."""
+    return re.sub("([a-z0-9])([A-Z])", r"\1_\2", sanitised(key)).lower()
+
+
 def node_allocatable(node: Object) -> Iterator[Sample]:
     """A series for each resource; `pods` counts too."""
     for resource, value in (node.get("status", {}).get("allocatable") or {}).items():
@@ -188,6 +204,7 @@ def node_allocatable(node: Object) -> Iterator[Sample]:
             yield unit, float(quantity(str(value)))
 
 
+LABELS = "Node", "kube_node_labels", "node.go createNodeLabels, utils.go mapToPrometheusLabels"
 IMITATED: tuple[Imitation, ...] = tuple(
     Imitation(*row)
     for row in (
@@ -297,12 +314,16 @@ IMITATED: tuple[Imitation, ...] = tuple(
 )
 
 
-def series(things: Iterable[Object]) -> dict[str, float]:
-    """Every series of some objects as Prometheus has it after a scrape, with its value."""
+def series(things: Iterable[Object], *, allowed: Collection[str] = ()) -> dict[str, float]:
+    """Every series of some objects as Prometheus has it after a scrape, with its value.
+
+    `allowed`: the node labels of `--metric-labels-allowlist=nodes=[…]`.
+    """
+    labelled = Imitation(*LABELS, node_labels(allowed))
     return {
         written(each.metric, {**own(thing), **labels}): value
         for thing in things
-        for each in IMITATED
+        for each in (*IMITATED, labelled)
         if each.kind == thing["kind"]
         for labels, value in each.samples(thing)
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.signals.conftest import FORMS
-from tests.signals.exporter import IMITATED, Object, series
+from tests.signals.exporter import IMITATED, LABELS, Object, series
+from tests.signals.forms import FORMS
 from tests.signals.scenario import MakePlan
 
 from gangform.apis.metrics import KUBE_STATE_METRICS
@@ -46,6 +46,33 @@ POD: Object = {
         "phase": "Running",
         "podIP": "10.1.0.1",
         "conditions": [{"type": "Ready", "status": "False"}, {"type": "Other", "status": "True"}],
+    },
+}
+ENDPOINT: Object = {
+    "addresses": ["10.1.0.1"],
+    "conditions": {"ready": False, "serving": True, "terminating": True},
+    "nodeName": "n1",
+    "targetRef": {"kind": "Pod", "name": "llm-0", "namespace": "m"},
+}
+SLICE: Object = {
+    "kind": "EndpointSlice",
+    "metadata": {"namespace": "m", "name": "llm-leader-abc12"},
+    "addressType": "IPv4",
+    "endpoints": [ENDPOINT, {"addresses": ["10.1.0.2"], "conditions": {}}],
+}
+NODE: Object = {
+    "kind": "Node",
+    "metadata": {"name": "n1"},
+    "spec": {"unschedulable": True},
+    "status": {"allocatable": {"cpu": "96", "pods": "110", "nvidia.com/gpu": "8"}},
+}
+SCALER: Object = {
+    "kind": "HorizontalPodAutoscaler",
+    "metadata": {"namespace": "m", "name": "llm"},
+    "spec": {"maxReplicas": 4},
+    "status": {
+        "desiredReplicas": 2,
+        "conditions": [{"type": "ScalingActive", "status": "False"}],
     },
 }
 JOB = 'job="kube-state-metrics"'
@@ -121,57 +148,38 @@ def test_a_zero_that_the_api_leaves_out_is_exported_and_a_missing_pointer_is_not
 
 
 def test_an_endpoint_is_a_series_for_each_address() -> None:
-    endpoint = {
-        "addresses": ["10.1.0.1"],
-        "conditions": {"ready": False, "serving": True, "terminating": True},
-        "nodeName": "n1",
-        "targetRef": {"kind": "Pod", "name": "llm-0", "namespace": "m"},
-    }
-    slice = {
-        "kind": "EndpointSlice",
-        "metadata": {"namespace": "m", "name": "llm-leader-abc12"},
-        "addressType": "IPv4",
-        "endpoints": [endpoint, {"addresses": ["10.1.0.2"], "conditions": {}}],
-    }
     mine = f'endpointslice="llm-leader-abc12",{JOB},namespace="m"'
-    assert of("kube_endpointslice_info", slice) == {f'{{addresstype="IPv4",{mine}}}': 1}
-    assert of("kube_endpointslice_endpoints", slice) == {
+    assert of("kube_endpointslice_info", SLICE) == {f'{{addresstype="IPv4",{mine}}}': 1}
+    assert of("kube_endpointslice_endpoints", SLICE) == {
         f'{{address="10.1.0.1",endpoint_nodename="n1",{mine},ready="false",serving="true",'
         'targetref_kind="Pod",targetref_name="llm-0",targetref_namespace="m",terminating="true"}': 1,
         f'{{address="10.1.0.2",{mine}}}': 1,
     }
-    assert of("kube_endpointslice_endpoints", {**slice, "endpoints": None}) == {}
+    assert of("kube_endpointslice_endpoints", {**SLICE, "endpoints": None}) == {}
 
 
 def test_a_node_says_what_it_offers_and_whether_it_takes_pods() -> None:
-    node = {
-        "kind": "Node",
-        "metadata": {"name": "n1"},
-        "spec": {"unschedulable": True},
-        "status": {"allocatable": {"cpu": "96", "pods": "110", "nvidia.com/gpu": "8"}},
-    }
-    assert of("kube_node_spec_unschedulable", node) == {f'{{{JOB},node="n1"}}': 1}
-    assert of("kube_node_status_allocatable", node) == {
+    assert of("kube_node_spec_unschedulable", NODE) == {f'{{{JOB},node="n1"}}': 1}
+    assert of("kube_node_status_allocatable", NODE) == {
         f'{{{JOB},node="n1",resource="cpu",unit="core"}}': 96,
         f'{{{JOB},node="n1",resource="pods",unit="integer"}}': 110,
         f'{{{JOB},node="n1",resource="nvidia_com_gpu",unit="integer"}}': 8,
     }
 
 
+def test_labels_of_a_node_are_those_of_an_allowlist() -> None:
+    labels = {"example.com/gpuPool": "a", "other": "b"}
+    node = {"kind": "Node", "metadata": {"name": "n1", "labels": labels}}
+    assert not any("kube_node_labels" in name for name in series([node]))
+    found = series([node], allowed=["example.com/gpuPool", "missing"])
+    assert f'kube_node_labels{{{JOB},label_example_com_gpu_pool="a",node="n1"}}' in found
+
+
 def test_an_autoscaler_says_what_it_wants_may_and_can() -> None:
-    scaler = {
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"namespace": "m", "name": "llm"},
-        "spec": {"maxReplicas": 4},
-        "status": {
-            "desiredReplicas": 2,
-            "conditions": [{"type": "ScalingActive", "status": "False"}],
-        },
-    }
     mine = f'horizontalpodautoscaler="llm",{JOB},namespace="m"'
-    assert of("kube_horizontalpodautoscaler_spec_max_replicas", scaler) == {f"{{{mine}}}": 4}
-    assert of("kube_horizontalpodautoscaler_status_desired_replicas", scaler) == {f"{{{mine}}}": 2}
-    said = of("kube_horizontalpodautoscaler_status_condition", scaler)
+    assert of("kube_horizontalpodautoscaler_spec_max_replicas", SCALER) == {f"{{{mine}}}": 4}
+    assert of("kube_horizontalpodautoscaler_status_desired_replicas", SCALER) == {f"{{{mine}}}": 2}
+    said = of("kube_horizontalpodautoscaler_status_condition", SCALER)
     assert said[f'{{condition="ScalingActive",{mine},status="false"}}'] == 1
     assert sum(said.values()) == 1 and len(said) == 3
 
@@ -187,17 +195,19 @@ def test_a_budget_says_what_it_counts() -> None:
 def test_every_series_that_an_alert_reads_of_the_exporter_is_imitated(
     form: str, make_plan: MakePlan
 ) -> None:
-    known = {each.metric for each in IMITATED}
-    assert len(known) == len(IMITATED)
+    known = {each.metric for each in IMITATED} | {LABELS[1]}
+    assert len(known) == len(IMITATED) + 1
     for alert in alerts(make_plan(form)):
         assert set(re.findall(r"\bkube_\w+", alert.expr)) <= known, alert.name
 
 
 def test_labels_are_those_of_the_table_of_exporters() -> None:
     """The table that the rules of `gangform lint` stand on, and this, are two readings of one source."""
-    kinds = {each.metric: each.kind for each in IMITATED}
-    assert kinds.keys() >= KUBE_STATE_METRICS.keys()
-    for name in series([POD]):
+    held = 0
+    for name in series([POD, NODE, SLICE, SCALER]):
         metric, _, labels = name.partition("{")
         if metric in KUBE_STATE_METRICS:
-            assert {*re.findall(r'(\w+)="', labels)} - {"job"} <= KUBE_STATE_METRICS[metric].labels
+            found = {*re.findall(r'(\w+)="', labels)} - {"job"}
+            assert found <= KUBE_STATE_METRICS[metric].labels, metric
+            held += 1
+    assert held > 15
