@@ -142,7 +142,8 @@ def change(plane: ControlPlane, made: Made, seen: Mapping[str, Watch]) -> Mappin
     plane.api.scale(zero, 0)
     for _ in range(2):
         lost = now_there(plane, made.of("evicted"))["evicted-1-1"]["metadata"]["uid"]
-        assert plane.api.evict("evicted", "evicted-1-1") == 201
+        # The budget follows the pods by a moment.
+        plane.site.wait("an eviction", lambda: plane.api.evict("evicted", "evicted-1-1") == 201)
 
         def again(now: Watch, lost: str = lost) -> bool:
             there = {pod["metadata"]["uid"] for pod in now.of("Pod")}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from tests.cluster.api import Object
@@ -32,6 +32,7 @@ LOWEST, WANTED, HIGHEST = 2, 4, 5
 SIZE = 2
 COLD_START = "4s"
 """So that a group is added, or taken away, every six seconds at the most; the controller looks every five."""
+PROMETHEUS = "http://prometheus.monitoring:9090"
 BLIND = "ServingAutoscalerBlind"
 SCALER = "HorizontalPodAutoscaler"
 AT_ONCE = {"spec": {"behavior": {"scaleUp": {"stabilizationWindowSeconds": 1}}}}
@@ -246,6 +247,19 @@ ADAPTERS = [
     for name in get_args(Cluster.model_fields["metrics_adapter"].annotation)
     if name not in ("none", "unknown")
 ]
+ALIKE: dict[str, Any] = {"min": LOWEST, "max": HIGHEST}
+WAYS: Mapping[str, Mapping[str, Any]] = {
+    "prometheus-adapter": {"pods": {**ALIKE, "type": "Pods"}},
+    "keda": {
+        "zero": {
+            "min": 0,
+            "max": HIGHEST,
+            "buffer_query": "sum(llm_d_epp_flow_control_queue_size)",
+            "buffer_holds": "30m",
+        }
+    },
+}
+"""What only one adapter can do, beside what all can."""
 
 
 @pytest.mark.claim(
@@ -254,11 +268,16 @@ ADAPTERS = [
 )
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_autoscalers_are_accepted(adapter: str, plain: ControlPlane, saw: Saw) -> None:
-    cluster = plain.cluster.model_copy(update={"metrics_adapter": adapter})
-    made = make(cluster, each("scaled", size=SIZE, autoscaling={"min": LOWEST, "max": HIGHEST}))
-    plain.namespace("scaled")
+    monitoring = plain.cluster.monitoring.model_copy(update={"prometheus": PROMETHEUS})
+    cluster = plain.cluster.model_copy(
+        update={"metrics_adapter": adapter, "monitoring": monitoring}
+    )
+    ways = {"scaled": ALIKE, **WAYS.get(adapter, {})}
+    made = make(cluster, *(each(name, size=SIZE, autoscaling=way) for name, way in ways.items()))
+    for name in ways:
+        plain.namespace(name)
     for document in made.documents:
         assert plain.api.apply(document, dry_run=True).warnings == ()
-    scalers = {one["kind"] for one in made.documents} & {SCALER, "ScaledObject"}
-    assert scalers
-    saw(f"{len(made.documents)} objects, {' and '.join(sorted(scalers))} among them")
+    scalers = [one["kind"] for one in made.documents if one["kind"] in (SCALER, "ScaledObject")]
+    assert len(scalers) == len(ways)
+    saw(f"{len(scalers)} {' and '.join(sorted({*scalers}))}, and all that comes with it")

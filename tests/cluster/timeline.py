@@ -204,7 +204,8 @@ class Court:
         Raises:
             AssertionError: One does not; the text is promtool's.
         """
-        read = _NAME.findall(json.dumps([rules, checks]))
+        asked = [rule for group in rules["groups"] for rule in group["rules"]] + list(checks)
+        read = {name for one in asked for name in _NAME.findall(one["expr"])}
         states = [
             {"series": name, "values": notation(values)}
             for name, values in self.seen.values.items()
