@@ -17,6 +17,7 @@ from tests.cluster.api import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw, claimed
 from tests.cluster.scenarios import (
+    POOL,
     TURN,
     annotated,
     each,
@@ -214,6 +215,8 @@ def happened(
             if one.pool != "short"
         )
         cluster = with_pools(plane, h100=nodes + 2 * SPARE, short=None)
+        monitoring = cluster.monitoring.model_copy(update={"node_labels": (POOL,)})
+        cluster = cluster.model_copy(update={"monitoring": monitoring})
         turns.append(make(cluster, *servings(turn)))
     first, second = turns
     put_nodes(plane, with_pools(plane, h100=nodes + 2 * SPARE, short=3))
@@ -232,7 +235,8 @@ def happened(
         plan.name: judged(second.one("PrometheusRule", plan.name)["spec"])
         for plan in second.cluster.servings
     }
-    court = Court(promtool, tmp_path_factory.mktemp("alerts"), timeline(seen, lasts=LASTS))
+    scraped = timeline(seen, lasts=LASTS, allowed=[POOL])
+    court = Court(promtool, tmp_path_factory.mktemp("alerts"), scraped)
     return Happened(court=court, rules=rules, names=names)
 
 
@@ -315,16 +319,20 @@ def test_evictions_are_told_of_when_they_repeat(happened: Happened, saw: Saw) ->
 def test_a_pending_group_is_told_of(happened: Happened, saw: Saw) -> None:
     less = firing(LESS, namespace="waits")
     pending = firing("ServingGroupPodsPending", namespace="waits")
+    no_room = firing("ServingNoRoomToRebuild", namespace="waits")
     soon, late = (happened.waits("waits", one) for one in (less, pending))
     happened.judge(
         "waits",
         at(soon - 1),
         at(soon + 1, less),
         at(late - 1, less),
-        at(late + 1, less, pending),
-        at(happened.end, less, pending),
+        at(late + 1, less, pending, no_room),
+        at(happened.end, less, pending, no_room),
     )
-    saw(f"one group of two after {soon:g} minutes, pods that wait after {late:g}")
+    saw(
+        f"one group of two after {soon:g} minutes; after {late:g} pods that wait, and that the pool has no room, though "
+        "the other pool has nodes to spare"
+    )
 
 
 @pytest.mark.claim("A total outage is told of long before a group could have started again", SOURCE)
@@ -381,3 +389,21 @@ def test_a_lost_pod_of_a_deployment_is_told_of(happened: Happened, saw: Saw) -> 
     late = happened.waits("lone", less)
     happened.judge("lone", at(lost + late - 1), at(lost + late + 1, less))
     saw(f"one replica of two after {late:g} minutes")
+
+
+@pytest.mark.claim("What is recorded counts whole groups", "signals.records; observability §1.7")
+def test_records_count_groups(happened: Happened, saw: Saw) -> None:
+    def record(name: str, serving: str) -> str:
+        return f'namespace_serving:{name}{{serving="{serving}"}}'
+
+    def one(expr: str, serving: str) -> Check:
+        labels = {"namespace": serving, "serving": serving}
+        return finds(f"sum by (namespace, serving) ({expr})", happened.end, labels)
+
+    happened.judge("lost", one(record("groups_ready:sum", "lost"), "lost"))
+    happened.judge("outage", one(f"{record('groups_ready:ratio', 'outage')} + 1", "outage"))
+    happened.judge("rolls", one(record("groups_ready:ratio", "rolls"), "rolls"))
+    happened.judge("zero", finds(record("groups_ready:ratio", "zero"), happened.end))
+    saw(
+        "one ready group where a worker was lost; none of all in an outage; all after a rollout; no share of none"
+    )

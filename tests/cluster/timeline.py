@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any
 
 from tests.cluster.api import Object
 from tests.cluster.watch import Place, Watch
-from tests.signals.exporter import IMITATED, series
+from tests.signals.exporter import IMITATED, LABELS, series
 
 from gangform.documents.document import Manifest
 from gangform.units import Seconds
@@ -71,8 +71,11 @@ class Timeline:
         return moment(self.scrapes - 1)
 
 
-def timeline(seen: Watch, *, lasts: Moment) -> Timeline:
-    """What scrapes would have found while a watch lasted, and for some minutes after its end."""
+def timeline(seen: Watch, *, lasts: Moment, allowed: Collection[str] = ()) -> Timeline:
+    """What scrapes would have found while a watch lasted, and for some minutes after its end.
+
+    `allowed`: the node labels that the exporter has been told to export.
+    """
     every = SCRAPE / STRETCH
     found: list[dict[str, float]] = []
     known: dict[int, dict[str, float]] = {}
@@ -83,7 +86,7 @@ def timeline(seen: Watch, *, lasts: Moment) -> Timeline:
         for thing in there.values():
             # An event has an object of its own, which lives as long as the watch.
             if id(thing) not in known:
-                known[id(thing)] = series([thing])
+                known[id(thing)] = series([thing], allowed=allowed)
             now |= known[id(thing)]
         found.append(now)
 
@@ -128,7 +131,7 @@ def judged(spec: Manifest) -> dict[str, Any]:
 
     Engines, queues and Prometheus itself do not run in the lab.
     """
-    known = {each.metric for each in IMITATED}
+    known = {each.metric for each in IMITATED} | {LABELS[1]}
     groups = []
     for group in _copy(spec)["groups"]:
         rules = []
