@@ -24,7 +24,6 @@ from tests.cluster.api import Object
 from tests.cluster.watch import Place, Watch
 from tests.signals.exporter import IMITATED, LABELS, series
 
-from gangform.documents.document import Manifest
 from gangform.units import Seconds
 
 MINUTE = 60
@@ -126,7 +125,7 @@ def _run(run: tuple[str, int]) -> str:
 # ── rules ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def judged(spec: Manifest) -> dict[str, Any]:
+def judged(spec: Mapping[str, Any]) -> dict[str, Any]:
     """The rules of a PrometheusRule that read nothing but what the exporter gives, and what such rules record.
 
     Engines, queues and Prometheus itself do not run in the lab.
@@ -144,7 +143,7 @@ def judged(spec: Manifest) -> dict[str, Any]:
     return {"groups": [group for group in groups if group["rules"]]}
 
 
-def _copy(spec: Manifest) -> dict[str, Any]:
+def _copy(spec: Mapping[str, Any]) -> dict[str, Any]:
     loaded: dict[str, Any] = json.loads(json.dumps(spec))
     return loaded
 
