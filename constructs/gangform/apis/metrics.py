@@ -179,6 +179,10 @@ _UNDERLINED: Final = tuple(f"{prefix}_" for prefix in _ENGINES)
 _SUFFIXES: Final = ("_total", "_bucket", "_sum", "_count", "_created", "_info")
 _NAME: Final = re.compile(r"(?<![\w:$.\-/])[a-zA-Z_][\w:]*+(?!\()")
 _TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'')
+_LABELS: Final = re.compile(
+    r"\{[^{}]*\}|\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^()]*\)", re.IGNORECASE
+)
+"""Where the names of labels stand, and none of series."""
 _MATCHERS: Final = re.compile(rf"(?<![\w:])({'|'.join(STRANGE_LABELS)})\s*\{{([^{{}}]*)\}}")
 _LABEL: Final = re.compile(r"([a-zA-Z_]\w*)\s*(?:=~|!~|!=|=)")
 
@@ -280,9 +284,9 @@ def unclosed(expression: str) -> str:
 
 @cache
 def names(expression: str) -> tuple[str, ...]:
-    """The series names in a PromQL expression that carry a prefix we know, each once; quoted texts are left out."""
+    """The series names in a PromQL expression that carry a prefix we know, each once; quoted texts and labels not."""
     found_names: dict[str, None] = {}
-    for name in _NAME.findall(_TEXT.sub('""', expression)):
+    for name in _NAME.findall(_LABELS.sub(" ", _TEXT.sub('""', expression))):
         known = name in KUBE_STATE_METRICS or name in CONFIGURED or name in INVENTED
         if known or name.startswith((_SETS_PREFIX, _ENGINE_PREFIX, *_UNDERLINED)):
             found_names[name] = None

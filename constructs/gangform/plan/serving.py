@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gangform.admission.admission import Demand, Policy
 from gangform.apis.versions import Release
 from gangform.documents.document import Key
-from gangform.engines.engine import LaunchRequest, Shape
+from gangform.engines.engine import LaunchRequest
 from gangform.findings import Finding, Path, Prerequisite, ordered
 from gangform.inputs.cluster import Cluster, Library
 from gangform.inputs.defaults import Defaults, defaults
@@ -38,7 +38,6 @@ from gangform.plan import (
     ways,
     weights,
 )
-from gangform.plan.memory import MemoryPlan
 from gangform.plan.resolve import Resolved, elsewhere, resolve
 from gangform.plan.role import RolePlan, WorkloadPlan
 
@@ -182,16 +181,11 @@ class _Composer:
             cold_start=self.startup.cold_start,
         )
 
-    def _measure(self, split: Shape) -> MemoryPlan:
-        """What a shape holds."""
-        ask = self.ask._replace(shape=split)
-        return ways.holds(self.serving, ask, self.found.engine, self.serving.fit)
-
     def search(self) -> Search:
         """Every shape that the serving could have. Only an open parallelism pays for it."""
         from gangform.plan import choice
 
-        return choice.search(self.serving, self.ask, self.found, self._measure)
+        return choice.search(self.serving, self.ask, self.found)
 
     def compose(self) -> ServingPlan:
         """The plan."""
@@ -200,12 +194,13 @@ class _Composer:
         count = min(serving.highest_groups, listed) if self.apart else 1
         workloads = tuple(self._workload(index) for index in range(count))
         lead = workloads[0].role
-        watch = monitoring.derive(serving, self.cluster, self.startup, self.table)
+        watch = monitoring.derive(serving, self.cluster, self.found.engine, self.ask, workloads)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [text for stamp in stamped for text in stamp.remarks]
         remarks += rollout.remarks(self.form, self.split.size)
         remarks += weights.remarks(serving, self.found.model)
         remarks += spread.remarks(lead.demand)
+        remarks += watch.blind_spots
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
         platform = beside.platform(
             serving,
@@ -383,6 +378,7 @@ class _Composer:
         yield from unread.check(serving, policy=self.policy, form=self.form, size=split.size, at=at)
         yield from releases.check(serving.name, self.cluster, self.form)
         yield from releases.engine(serving, self.at)
+        yield from monitoring.check(serving, self.cluster, self.found.engine, self.ask)
         yield from scaling.check(
             serving,
             policy=self.policy,

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable
 
 from gangform.apis.alerting import Alert
 from gangform.plan.serving import ServingPlan
-from gangform.signals import groups
+from gangform.signals import engines, groups
 
 SERVING = "serving"
 """Label of every alert: the serving's name."""
 
-SOURCES: tuple[Callable[[ServingPlan], Iterable[Alert]], ...] = (groups.alerts,)
+SOURCES: tuple[Callable[[ServingPlan], Iterable[Alert]], ...] = (groups.alerts, engines.alerts)
 """What gives alerts, in the order in which they are written."""
 
-NAMES = (*groups.NAMES,)
+NAMES = (*groups.NAMES, *engines.NAMES)
 """Every alert there can be; each has a runbook of its name."""
 
 
