@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from gangform.inputs.cluster import Cluster, Installed, Library, Monitoring, Pool
 from gangform.inputs.hardware import Gpu, HardwareShape
 from gangform.inputs.model import Measured, ModelProfile
+from gangform.inputs.objectives import Objectives
 from gangform.inputs.serving import Admission, Autoscaling, Engine, Parallelism, Rollout, Serving
 from gangform.plan.serving import ServingPlan, plan_serving
 from gangform.units import Bytes, Millicores, Seconds
@@ -49,6 +51,16 @@ FORMS: dict[str, dict[str, Any]] = {
         "parallelism": Parallelism(tensor=8, pipeline=2),
         "groups": 4,
         "rollout": Rollout(canary_groups=1),
+    },
+    "an objective": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "groups": 2,
+        "objectives": Objectives(time_to_first_token="2.5s", share=Decimal("0.95")),
+    },
+    "an older engine": {
+        "parallelism": Parallelism(tensor=8),
+        "groups": 2,
+        "engine": Engine(version="0.10.0"),
     },
 }
 """Every kind of serving whose alerts differ, by what makes it so."""
