@@ -36,6 +36,14 @@ OF_GROUPS = {
 }
 INCOMPLETE = {"ServingLeaderReadyGroupIncomplete"}
 AUTOSCALER = {"ServingAutoscalerAtMax", "ServingAutoscalerBlind"}
+LOAD = {
+    "ServingQueueDeep",
+    "ServingKvCachePressure",
+    "ServingPreemptions",
+    "ServingRequestErrors",
+}
+ENGINE = LOAD | {"ServingEngineStalled"}
+SLOW = {"ServingSlowFirstTokens", "ServingSlowFirstTokensSustained"}
 
 
 def named(plan: ServingPlan) -> dict[str, Alert]:
@@ -47,12 +55,14 @@ def named(plan: ServingPlan) -> dict[str, Alert]:
 @pytest.mark.parametrize(
     ("form", "names"),
     [
-        ("groups", COMMON | OF_GROUPS | INCOMPLETE),
-        ("groups of one", COMMON | OF_GROUPS),
-        ("sets of one group", COMMON | OF_GROUPS | INCOMPLETE),
-        ("deployment", COMMON),
-        ("autoscaled", COMMON | OF_GROUPS | INCOMPLETE | AUTOSCALER),
-        ("canary", (COMMON | OF_GROUPS | INCOMPLETE) - {"ServingRolloutStalled"}),
+        ("groups", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        ("groups of one", COMMON | OF_GROUPS | ENGINE),
+        ("sets of one group", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        ("deployment", COMMON | ENGINE),
+        ("autoscaled", COMMON | OF_GROUPS | INCOMPLETE | AUTOSCALER | ENGINE),
+        ("canary", (COMMON | OF_GROUPS | INCOMPLETE | ENGINE) - {"ServingRolloutStalled"}),
+        ("an objective", COMMON | OF_GROUPS | INCOMPLETE | ENGINE | SLOW),
+        ("an older engine", COMMON | LOAD),
     ],
 )
 def test_a_form_has_the_alerts_that_it_can_show(
@@ -73,7 +83,8 @@ def test_only_series_that_kube_state_metrics_exports_are_read(
 ) -> None:
     for alert in alerts(make_plan(form)):
         selectors = SELECTOR.findall(alert.expr)
-        assert len(selectors) == len(re.findall(r"\b(?:kube|vllm|leaderworkerset)_\w+", alert.expr))
+        series = re.findall(r"\b(?:kube|vllm|leaderworkerset)_\w+(?=[{\[)])", alert.expr)
+        assert len(selectors) == len(series)
         for name, inside in selectors:
             labels = {label for label, _ in MATCHER.findall(inside)}
             assert labels <= {"job", *KUBE_STATE_METRICS[name].labels}, (alert.name, name)

@@ -25,6 +25,7 @@ from gangform.engines.vllm_series import (
     PREFIX,
     RUNNING,
     SERIES,
+    TRAITS,
     WAITING,
     first_token_bounds,
     known,
@@ -48,7 +49,7 @@ def _series(ask: LaunchRequest) -> EngineSeries:
         engine="engine",
         running=PREFIX + RUNNING,
         waiting=PREFIX + WAITING,
-        steps=f"{PREFIX}{ITERATIONS}_count" if SERIES.has(KEEPS_COUNT, release) else None,
+        steps=f"{PREFIX}{ITERATIONS}_count" if TRAITS.has(KEEPS_COUNT, release) else None,
         cache=PREFIX + cache,
         preemptions=f"{PREFIX}{PREEMPTIONS}_total",
         finished=_FINISHED,
@@ -60,7 +61,7 @@ def _series(ask: LaunchRequest) -> EngineSeries:
 def _failing(ask: LaunchRequest) -> Iterator[Failing]:
     """An aborted request is none: its client went away, or the engine was told to stop."""
     yield Failing(HTTP_ANSWERS, 'status="5xx"', HTTP_ANSWERS)
-    if SERIES.has(ERROR, ask.release):
+    if TRAITS.has(ERROR, ask.release):
         # An answer that streams has begun with 200, whatever happens to it.
         yield Failing(_FINISHED, 'finished_reason="error"', _FINISHED)
     if SERIES.has(CORRUPTED, ask.release) and ask.variables.get(CHECKS_NUMBERS) == "1":
@@ -84,13 +85,13 @@ def blind_spots(ask: LaunchRequest) -> Iterator[str]:
     if not known(release):
         yield f"the series of vLLM {release} are not known: there is no {every}"
         return
-    if not SERIES.has(KEEPS_COUNT, release):
+    if not TRAITS.has(KEEPS_COUNT, release):
         yield (
             f"vLLM {release} goes on counting requests as running after their clients went away, so that an idle "
             f"engine looks like a hanging one: there is no {watched.STALLED}, and its health endpoint does not see a "
             "hang; from 0.10.2 on there is one"
         )
-    if not SERIES.has(ERROR, release):
+    if not TRAITS.has(ERROR, release):
         yield (
             f"vLLM {release} has no reason of its own for requests that end by its fault: {watched.ERRORS} counts HTTP "
             "answers 5xx, and misses streams that break off; from 0.13 on it counts both"

@@ -79,6 +79,14 @@ SERIES = Table(
             "num_requests_kv_fetch_by_stage admission_rejections prompt_tokens_cached_by_source",
             Release(0, 32),
         ),
+    ],
+)
+"""What an engine exports, by release."""
+
+TRAITS = Table(
+    "vLLM",
+    NEWEST,
+    [
         Row(HTTP_ANSWERS, _FIRST, Evidence.CODE, "Instrumentator in the API server, 0.8.5 to 0.33"),
         Row(
             KEEPS_COUNT,
@@ -90,7 +98,7 @@ SERIES = Table(
         Row(ERROR, Release(0, 13), Evidence.CODE, "v1/engine/__init__.py: absent in 0.12"),
     ],
 )
-"""What an engine exports, by release."""
+"""What else a reader of its metrics has to know, by release."""
 
 _BOUNDS = "0.001 0.005 0.01 0.02 0.04 0.06 0.08 0.1 0.25 0.5 0.75 1.0 2.5 5.0 7.5 10.0"
 _BOUNDS_SINCE = f"{_BOUNDS} 20.0 40.0 80.0 160.0 640.0 2560.0"
