@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from tests.signals import (
+    admission_scenarios,
     autoscaler_scenarios,
     deployment_scenarios,
     engine_scenarios,
     group_scenarios,
+    state_metrics_scenarios,
 )
 from tests.signals.scenario import Scenario, Series
 
@@ -35,6 +37,8 @@ SOURCES: Mapping[str, Source] = {
     "deployment": deployment_scenarios,
     "autoscaler": autoscaler_scenarios,
     "engine": engine_scenarios,
+    "admission": admission_scenarios,
+    "state metrics": state_metrics_scenarios,
 }
 """Every module of scenarios, by a name for its tests."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -14,7 +15,7 @@ from gangform.engines import vllm_series, watched
 from gangform.engines.exports import standing
 from gangform.inputs.cluster import Monitoring
 from gangform.inputs.objectives import Objectives
-from gangform.inputs.serving import Autoscaling, Engine, Parallelism, Pods
+from gangform.inputs.serving import Autoscaling, Engine, Object, Parallelism, Pods
 from gangform.manifests.monitoring import monitors
 from gangform.plan.scaling import own_selector
 from gangform.plan.serving import ServingPlan
@@ -40,7 +41,7 @@ def codes(plan: ServingPlan) -> list[str]:
 @pytest.mark.parametrize("version", RELEASES)
 def test_only_series_of_the_release_are_read(version: str, make_plan: MakePlan) -> None:
     objective = Objectives(time_to_first_token="2.5s", share=Decimal("0.95"))
-    variable = {"name": vllm_series.CHECKS_NUMBERS, "value": "1"}
+    variable: Object = {"name": vllm_series.CHECKS_NUMBERS, "value": "1"}
     plan = make_plan(
         "deployment",
         engine=engine(version),
@@ -145,7 +146,7 @@ def test_a_queue_is_deep_beyond_what_the_autoscaler_accepts(make_plan: MakePlan)
         (alert,) = (one for one in plan.monitoring.engine_alerts if one.name == watched.QUEUE)
         return alert.expr.rpartition("> ")[2], alert.for_
 
-    def scaled(**fields: object) -> ServingPlan:
+    def scaled(**fields: Any) -> ServingPlan:
         return make_plan("autoscaled", autoscaling=Autoscaling(min=2, max=4, **fields))
 
     assert limit(make_plan()) == ("20", 600)

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
+from gangform.apis.queue_metrics import KUEUE_PENDING, VOLCANO_INQUEUE, VOLCANO_PENDING
+from gangform.apis.state_metrics import POD_GROUPS, SERIES, WORKLOADS
+
 Standing = Literal["exported", "routed", "configured", "missing", "unlisted", "unknown"]
 """`routed`: of a router, under the engine's prefix; `configured`: exists where the cluster's kube-state-metrics was
 told to make it; `missing`: nobody exports it; `unlisted`: no exporter that is known here, and another may."""
@@ -36,6 +39,9 @@ KUBE_STATE_METRICS: Final[Mapping[str, Metric]] = _rows(
         "kube_pod_info": "namespace pod uid node host_ip pod_ip created_by_kind created_by_name "
         "priority_class host_network",
         "kube_pod_created": "namespace pod uid",
+        "kube_pod_status_scheduled": "namespace pod uid condition",
+        "kube_pod_status_unschedulable": "namespace pod uid",
+        "kube_pod_status_reason": "namespace pod uid reason",
         "kube_statefulset_replicas": "namespace statefulset",
         "kube_statefulset_status_replicas": "namespace statefulset",
         "kube_statefulset_status_replicas_ready": "namespace statefulset",
@@ -61,7 +67,11 @@ KUBE_STATE_METRICS: Final[Mapping[str, Metric]] = _rows(
         "kube_poddisruptionbudget_status_desired_healthy": "namespace poddisruptionbudget",
     },
 )
-"""Series of stock kube-state-metrics that rules over groups stand on (`observability §1.2, §1.7`)."""
+"""Series of stock kube-state-metrics that rules over groups stand on (`observability §1.2, §1.7`).
+
+A pod that admission holds back is not scheduled and counts as unschedulable, as one that fits nowhere; only
+`kube_pod_status_reason{reason="SchedulingGated"}` tells the two apart, from kube-state-metrics 2.19 on (read in
+`internal/store/pod.go` of 2.18 to 2.20)."""
 
 STRANGE_LABELS: Final[Mapping[str, frozenset[str]]] = {
     "kube_pod_status_phase": frozenset({"group", "model", "role", "leaderworkerset"}),
@@ -69,25 +79,7 @@ STRANGE_LABELS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Labels that texts give to series which do not have them: such a matcher selects nothing (`observability §1.1`)."""
 
-CONFIGURED: Final = frozenset(
-    {
-        "leaderworkerset_created",
-        "leaderworkerset_metadata_generation",
-        "leaderworkerset_spec_replicas",
-        "leaderworkerset_spec_group_size",
-        "leaderworkerset_status_observed_generation",
-        "leaderworkerset_status_replicas",
-        "leaderworkerset_status_ready_replicas",
-        "leaderworkerset_status_updated_replicas",
-        "leaderworkerset_status_condition",
-        "leaderworkerset_status_condition_last_transition_time_seconds",
-        "kueue_workload_created",
-        "kueue_workload_status_condition",
-        "volcano_podgroup_spec_min_member",
-        "volcano_podgroup_created",
-        "volcano_podgroup_status_phase",
-    }
-)
+CONFIGURED: Final = frozenset(SERIES)
 """Series that a CustomResourceState configuration makes and nothing else (`observability §1.6`)."""
 
 INVENTED: Final[Mapping[str, str]] = {
@@ -96,6 +88,12 @@ INVENTED: Final[Mapping[str, str]] = {
 """Names that no exporter can have, with what there is instead (`observability §1.1`)."""
 
 _SETS_PREFIX: Final = "leaderworkerset_"
+_STOCK: Final = {
+    _SETS_PREFIX: "the StatefulSets and pods of the set in stock kube-state-metrics",
+    f"{WORKLOADS.prefix}_": f"{KUEUE_PENDING} of Kueue, which counts by queue",
+    f"{POD_GROUPS.prefix}_": f"{VOLCANO_PENDING} and {VOLCANO_INQUEUE} of Volcano, which count by queue",
+}
+"""What there is without a configuration, by the prefix of what there is with one."""
 _ENGINE_PREFIXES: Final = ("vllm:", "vllm_", "sglang_")
 """With the colon, and as adapters spell them."""
 _NAME: Final = re.compile(r"(?<![\w:$.\-/])[a-zA-Z_][\w:]*+(?!\()")
@@ -124,8 +122,9 @@ def instead(name: str) -> str:
     """What to ask in place of a series that is missing; empty where nothing is known."""
     if name in INVENTED:
         return INVENTED[name]
-    if name.startswith(_SETS_PREFIX):
-        return "the StatefulSets and pods of the set in stock kube-state-metrics"
+    for prefix, stock in _STOCK.items():
+        if name.startswith(prefix):
+            return stock
     return ""
 
 

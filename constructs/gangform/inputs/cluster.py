@@ -146,6 +146,9 @@ class Monitoring(Model):
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Labels that the Prometheus selects rules and monitors by (`release: …` for kube-prometheus-stack)."""
     kube_state_metrics_job: Line = "kube-state-metrics"
+    state_metrics: Literal["stock", "configured"] = "stock"
+    """Whether kube-state-metrics has the configuration that comes with the cluster (`kube-state-metrics.yaml`), and so
+    shows LeaderWorkerSets, Kueue's Workloads and Volcano's PodGroups; `stock`: no alert reads such a series."""
     runbook_base: Url | None = None
     """URL before the alert's name; `None`: no runbook links."""
 
@@ -162,6 +165,9 @@ class Cluster(Model):
     gitops: Literal["none", "argocd"] = "none"
     lws_scheduler_provider: Literal["none", "volcano", "unknown"] = "unknown"
     """LWS's `gangSchedulingManagement.schedulerProvider`: a switch of the whole cluster."""
+    node_autoscaler: Literal["none", "cluster-autoscaler", "karpenter", "unknown"] = "unknown"
+    """Who adds and removes nodes. Where one is declared, every pod carries the annotation that keeps it from taking a
+    node in use; the same key in a serving's `pods.annotations` wins."""
     kueue: KueueSettings = Field(default_factory=cache(KueueSettings.model_construct))
     volcano: VolcanoSettings = Field(default_factory=cache(VolcanoSettings.model_construct))
     priorities: dict[ObjectName, Integer] = Field(default_factory=dict)

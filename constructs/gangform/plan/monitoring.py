@@ -1,37 +1,27 @@
-"""When somebody is told: waiting times derived from the cold start, what the engine is asked, and the labels of rules.
+"""When somebody is told: waiting times derived from the cold start, and the labels the cluster selects rules by.
 
 What depends on how long a group takes to start is derived from it: a limit shorter than a load is an alarm at every
 start. What says that nothing serves does not wait for that (`observability §2`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import NamedTuple
 
+from gangform.admission.admission import Admission, Demand
+from gangform.apis import state_metrics
 from gangform.apis.alerting import Alert
-from gangform.apis.promql import equal
-from gangform.engines.engine import Engine, LaunchRequest, Objective, Watched
-from gangform.findings import Finding, InputPath, Severity, declare
+from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.defaults import AlertDefaults
+from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.inputs.serving import Serving
 from gangform.plan.figures import formula
-from gangform.plan.role import WorkloadPlan
-from gangform.plan.scaling import ScalingPlan, own_selector
+from gangform.plan.startup import StartupPlan
 from gangform.units import Seconds
 
-NO_BOUND = declare(
-    "objective-not-a-bound",
-    "A time to the first token between two bounds of the engine's histogram, where nobody counts",
-    Severity.BREAKS,
-    "observability §2; vLLM: v1/metrics/loggers.py",
-)
-NOT_WATCHED = declare(
-    "objective-not-watched",
-    "An objective that no alert holds the serving to",
-    Severity.DEGRADES,
-    "engines §4",
-)
+STATE_METRICS_FILE = "kube-state-metrics.yaml"
+"""The exporter's configuration, among what comes with a cluster and is no manifest."""
+STATE_METRICS_MISSING = "StateMetricsMissing"
+"""The alert that says it is not there."""
 
 
 class MonitoringPlan(NamedTuple):
@@ -53,8 +43,13 @@ class MonitoringPlan(NamedTuple):
     """In how long the rebuilds of a group are counted."""
     limits: AlertDefaults
     """The waiting times that no start decides."""
+    states: frozenset[str]
+    """Series on objects of controllers that the cluster's kube-state-metrics is configured to make; none of a stock
+    one."""
+    admission_alerts: tuple[Alert, ...]
+    """What the admission backend tells of this serving."""
     engine_alerts: tuple[Alert, ...] = ()
-    """On the engine's own series."""
+    """What the engine's own series tell."""
     blind_spots: tuple[str, ...] = ()
     """What those series do not show, in words."""
 
@@ -77,116 +72,53 @@ def rebuild_window(least: Seconds, starts: int, budget: Seconds) -> Seconds:
     return max(least, Seconds(starts * budget))
 
 
-@formula("max(5m, context / 500 tokens a second)", source="vLLM: AsyncLLM.output_handler")
-def engine_quiet(least: Seconds, context: int, rate: int) -> Seconds:
-    """A step that only reads a part of a prompt gives no token and is not counted, so the longest prompt is no hang."""
-    return max(least, Seconds(-(-context // rate)))
-
-
-@formula("20 a ready group; 2 x the target of an autoscaler", source="observability §1.8, §3.3")
-def queue_limit(scaling: ScalingPlan | None, waiting_metric: str, limits: AlertDefaults) -> int:
-    """How many requests may wait a ready group. A target that counts something else says nothing of waiting ones."""
-    if scaling is None or scaling.metric != waiting_metric.replace(":", "_"):
-        return limits.queue
-    return limits.queue_over_target * scaling.target
-
-
-@formula(
-    "10m; with an autoscaler its window + worst cold start + margin", source="observability §3.3"
-)
-def queue_after(scaling: ScalingPlan | None, starting: Seconds, limits: AlertDefaults) -> Seconds:
-    """An autoscaler that answers to the queue needs a start until its group takes part of it."""
-    if scaling is None:
-        return limits.queue_deep
-    return max(limits.queue_deep, Seconds(scaling.up_window + starting))
+def states(cluster: Cluster) -> frozenset[str]:
+    """The series that the configuration of a cluster's kube-state-metrics makes; none where it is a stock one."""
+    if cluster.monitoring.state_metrics == "stock":
+        return frozenset()
+    kinds = state_metrics.declared(cluster.versions.releases)
+    return frozenset(kind.series(metric) for kind in kinds for metric in kind.metrics)
 
 
 def derive(
     serving: Serving,
     cluster: Cluster,
-    engine: Engine,
-    ask: LaunchRequest,
-    workloads: Sequence[WorkloadPlan],
+    startup: StartupPlan,
+    admission: Admission,
+    demands: Sequence[Demand],
+    defaults: Defaults,
 ) -> MonitoringPlan:
-    """Thresholds, labels, and the alerts on the engine."""
-    monitoring, limits = cluster.monitoring, ask.defaults.alerts
-    startup, scaling = workloads[0].role.startup, workloads[0].role.scaling
+    """Thresholds and labels, and what the admission backend tells."""
+    monitoring, limits = cluster.monitoring, defaults.alerts
     starting = not_ready_after(startup.worst, limits.not_ready_margin)
-    plan = MonitoringPlan(
+    pending = serving.pending_alert_after
+    pending = limits.pending if pending is None else pending
+    return MonitoringPlan(
         enabled=monitoring.enabled,
         labels=monitoring.labels,
         job=monitoring.kube_state_metrics_job,
         runbook_base=monitoring.runbook_base,
         not_ready_after=starting,
-        pending_after=limits.pending
-        if serving.pending_alert_after is None
-        else serving.pending_alert_after,
+        pending_after=pending,
         quiet_window=quiet_window(limits.quiet_window, starting),
         rebuild_window=rebuild_window(limits.rebuild_window, limits.rebuild_starts, startup.budget),
         limits=limits,
-    )
-    if not monitoring.enabled:
-        return plan
-    own = {"namespace": serving.namespace, **own_selector(_labels(workloads))}
-    watched = Watched(
-        matchers=tuple(equal(label, value) for label, value in own.items()),
-        who=f"{serving.name} in namespace {{{{ $labels.namespace }}}}",
-        quiet=engine_quiet(limits.engine_quiet, serving.context, limits.prompt_tokens_a_second),
-        queue=queue_limit(scaling, engine.waiting_metric, limits),
-        queue_after=queue_after(scaling, starting, limits),
-        limits=limits,
-        objective=_objective(serving, engine.first_token_bounds(ask)),
-    )
-    return plan._replace(
-        engine_alerts=tuple(engine.alerts(ask, watched)),
-        blind_spots=tuple(engine.blind_spots(ask)),
+        states=states(cluster),
+        admission_alerts=tuple(
+            admission.alerts(demands, cluster, limits._replace(pending=pending))
+        ),
     )
 
 
-def _labels(workloads: Sequence[WorkloadPlan]) -> Mapping[str, str]:
-    """Labels that all pods of the serving have, and no others, of those that the monitor copies to their series."""
-    first = workloads[0].role.identity
-    pods = [workload.role.identity.selectors.pods for workload in workloads]
-    return first.selectors.pods if all(one == pods[0] for one in pods) else first.pod_labels
-
-
-def _objective(serving: Serving, bounds: Sequence[str]) -> Objective | None:
-    """The objective in the engine's spelling; `None` where there is none, or none that it counts by."""
-    if serving.objectives is None:
-        return None
-    wanted = Decimal(serving.objectives.time_to_first_token.removesuffix("s"))
-    for bound in bounds:
-        if Decimal(bound) == wanted:
-            return Objective(bound=bound, share=serving.objectives.share)
-    return None
-
-
-def check(
-    serving: Serving, cluster: Cluster, engine: Engine, ask: LaunchRequest
-) -> Iterator[Finding]:
-    """Whether an alert holds the serving to its objective."""
-    asked = serving.objectives
-    if asked is None:
+def prerequisites(cluster: Cluster) -> Iterator[Prerequisite]:
+    """What has to be set in the cluster for the alerts that read objects of controllers."""
+    if not cluster.monitoring.enabled or not states(cluster):
         return
-    at = InputPath((*ask.at, "objectives", "timeToFirstToken"))
-    bounds = engine.first_token_bounds(ask)
-    if not cluster.monitoring.enabled or not bounds:
-        why = (
-            f"{engine.name} {ask.release} exports no times to the first token whose bounds are known"
-            if cluster.monitoring.enabled
-            else f"monitoring of cluster {cluster.name} is off"
-        )
-        yield Finding(
-            code=NOT_WATCHED,
-            at=at,
-            what=f"timeToFirstToken {asked.time_to_first_token}, and {why}",
-            fix="remove `objectives`, or what keeps the engine's series away",
-        )
-    elif _objective(serving, bounds) is None:
-        yield Finding(
-            code=NO_BOUND,
-            at=at,
-            what=f"timeToFirstToken {asked.time_to_first_token} is none of the times that {engine.name} "
-            f"{ask.release} counts by",
-            fix=f"use one of {', '.join(f'{bound}s' for bound in bounds)}",
-        )
+    kinds = ", ".join(f"{kind.kind}s" for kind in state_metrics.declared(cluster.versions.releases))
+    yield Prerequisite(
+        what=f"kube-state-metrics runs with out/{cluster.name}/{STATE_METRICS_FILE}, so that it shows {kinds}",
+        check="kubectl get --raw /api/v1/namespaces/NAMESPACE/services/kube-state-metrics:8080/proxy/metrics | "
+        f"grep -c '^{state_metrics.SETS_CREATED}'",
+        without=f"{STATE_METRICS_MISSING} fires; alerts on groups that are not admitted, on rollouts that are blocked "
+        "and on a controller that lags stay silent",
+    )

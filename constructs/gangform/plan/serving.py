@@ -6,7 +6,7 @@ user sees everything that is wrong at once. Only a name that refers to nothing s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gangform.admission.admission import Demand, Policy
@@ -35,9 +35,11 @@ from gangform.plan import (
     startup,
     traffic,
     unread,
+    watching,
     ways,
     weights,
 )
+from gangform.plan.disruption import DisruptionPlan
 from gangform.plan.resolve import Resolved, elsewhere, resolve
 from gangform.plan.role import RolePlan, WorkloadPlan
 
@@ -63,7 +65,7 @@ class ServingPlan(NamedTuple):
     traffic: traffic.TrafficPlan
     ways: tuple[ways.Way, ...]
     """What would make it fit; empty where it fits."""
-    disruption: disruption.DisruptionPlan
+    disruption: DisruptionPlan
     monitoring: monitoring.MonitoringPlan
     qualification: qualification.QualificationPlan | None
     beside: tuple[Key, ...]
@@ -169,6 +171,7 @@ class _Composer:
             pool=found.pool,
             weights=self.weights,
             groups=self.form.can.runs_groups,
+            autoscaler=cluster.node_autoscaler,
             defaults=table,
         )
         self.rollout = rollout.derive(
@@ -194,12 +197,13 @@ class _Composer:
         count = min(serving.highest_groups, listed) if self.apart else 1
         workloads = tuple(self._workload(index) for index in range(count))
         lead = workloads[0].role
-        watch = monitoring.derive(serving, self.cluster, self.found.engine, self.ask, workloads)
+        asked, backend = [each.role.demand for each in workloads], self.found.admission
+        watch = monitoring.derive(serving, self.cluster, self.startup, backend, asked, self.table)
+        watch = watching.derive(watch, serving, self.found.engine, self.ask, workloads)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [text for stamp in stamped for text in stamp.remarks]
         remarks += rollout.remarks(self.form, self.split.size)
-        remarks += weights.remarks(serving, self.found.model)
-        remarks += spread.remarks(lead.demand)
+        remarks += [*weights.remarks(serving, self.found.model), *spread.remarks(lead.demand)]
         remarks += watch.blind_spots
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
         platform = beside.platform(
@@ -213,6 +217,16 @@ class _Composer:
             staged=self.apart,
         )
         needs = [need for stamp in stamped for need in stamp.prerequisites]
+        budgets = disruption.derive(
+            serving,
+            identities=[workload.role.identity for workload in workloads],
+            form=self.form,
+            size=self.split.size,
+            policy=self.policy,
+            unavailable=self.rollout.max_unavailable,
+            pods=self.pods,
+            listed=listed,
+        )
         return ServingPlan(
             name=serving.name,
             namespace=serving.namespace,
@@ -229,17 +243,7 @@ class _Composer:
             traffic=traffic.derive(
                 lead.identity, self.launch, serving.network, spread_over_workloads=self.apart
             ),
-            disruption=disruption.derive(
-                serving,
-                identities=[workload.role.identity for workload in workloads],
-                form=self.form,
-                size=self.split.size,
-                groups=serving.highest_groups,
-                lowest=serving.lowest_groups,
-                evictions=self.policy.evictions,
-                listed=listed,
-                spread_over_workloads=self.apart,
-            ),
+            disruption=budgets,
             monitoring=watch,
             qualification=self.qualified,
             beside=tuple(named),
@@ -247,7 +251,7 @@ class _Composer:
                 dict.fromkeys([*beside.prerequisites(serving, named), *platform, *needs])
             ),
             remarks=tuple(dict.fromkeys(remarks)),
-            findings=ordered(self._check(workloads)),
+            findings=ordered(self._check(workloads, budgets)),
         )
 
     def _workload(self, index: int) -> WorkloadPlan:
@@ -316,7 +320,7 @@ class _Composer:
         )
         return WorkloadPlan(name=name, form=form, stage=index, roles=(role,))
 
-    def _check(self, workloads: tuple[WorkloadPlan, ...]) -> Iterator[Finding]:
+    def _check(self, workloads: Sequence[WorkloadPlan], kept: DisruptionPlan) -> Iterator[Finding]:
         serving, split, at = self.serving, self.split, self.at
         yield from elsewhere(serving, self.cluster, at)
         if self.searched is not None:
@@ -368,9 +372,9 @@ class _Composer:
         )
         yield from fields.check(serving, form=self.form, lws=self.lws, at=at)
         yield from disruption.check(
+            kept,
             serving,
             form=self.form,
-            groups=serving.highest_groups,
             listed=self.table.listed_groups,
             apart=self.apart,
             at=at,
@@ -378,7 +382,7 @@ class _Composer:
         yield from unread.check(serving, policy=self.policy, form=self.form, size=split.size, at=at)
         yield from releases.check(serving.name, self.cluster, self.form)
         yield from releases.engine(serving, self.at)
-        yield from monitoring.check(serving, self.cluster, self.found.engine, self.ask)
+        yield from watching.check(serving, self.cluster, self.found.engine, self.ask)
         yield from scaling.check(
             serving,
             policy=self.policy,
