@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.signals.scenario import Fires, Scenario, Series, World, in_namespace, steady, then
+from tests.signals.scenario import Fires, Scenario, Series, in_namespace, steady, then
+from tests.signals.world import World
 
 from gangform.plan.serving import ServingPlan
 
 SETS = "leaderworkerset_sigs_k8s_io_name"
 STALLED, CACHE, QUEUE = "ServingEngineStalled", "ServingKvCachePressure", "ServingQueueDeep"
 PREEMPTED, ERRORS = "ServingPreemptions", "ServingRequestErrors"
-SLOW, STEADILY_SLOW = "ServingSlowFirstTokens", "ServingSlowFirstTokensSustained"
+SLOW, STEADILY_SLOW = "ServingSlowFirstTokens", "ServingSlowFirstTokensForHours"
 
 
 def leaders(plan: ServingPlan) -> list[str]:

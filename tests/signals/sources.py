@@ -17,6 +17,8 @@ from tests.signals import (
     deployment_scenarios,
     engine_scenarios,
     group_scenarios,
+    rollout_scenarios,
+    room_scenarios,
     state_metrics_scenarios,
 )
 from tests.signals.scenario import Scenario, Series
@@ -34,6 +36,8 @@ class Source(Protocol):
 
 SOURCES: Mapping[str, Source] = {
     "groups": group_scenarios,
+    "rollouts": rollout_scenarios,
+    "room": room_scenarios,
     "deployment": deployment_scenarios,
     "autoscaler": autoscaler_scenarios,
     "engine": engine_scenarios,

@@ -25,7 +25,7 @@ QUEUE = "ServingQueueDeep"
 PREEMPTED = "ServingPreemptions"
 ERRORS = "ServingRequestErrors"
 SLOW = "ServingSlowFirstTokens"
-STEADILY_SLOW = "ServingSlowFirstTokensSustained"
+STEADILY_SLOW = "ServingSlowFirstTokensForHours"
 
 _VALUE, _POD = "{{ $value }}", "{{ $labels.pod }}"
 

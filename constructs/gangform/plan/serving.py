@@ -41,7 +41,8 @@ from gangform.plan import (
 )
 from gangform.plan.disruption import DisruptionPlan
 from gangform.plan.resolve import Resolved, elsewhere, resolve
-from gangform.plan.role import RolePlan, WorkloadPlan
+from gangform.plan.role import RolePlan as RolePlan
+from gangform.plan.role import WorkloadPlan as WorkloadPlan
 
 if TYPE_CHECKING:
     from gangform.plan.choice import Search
@@ -133,6 +134,7 @@ class _Composer:
     ) -> None:
         """Derive what the later sections share."""
         self.serving, self.cluster, self.table = serving, cluster, table
+        self.library = library
         self.found, self.at, self.searched = found, at, searched
         self.split = split = shape.derive(serving, found.hardware)
         self.choice = shape.choose(serving, split)
@@ -197,14 +199,15 @@ class _Composer:
         count = min(serving.highest_groups, listed) if self.apart else 1
         workloads = tuple(self._workload(index) for index in range(count))
         lead = workloads[0].role
-        asked, backend = [each.role.demand for each in workloads], self.found.admission
-        watch = monitoring.derive(serving, self.cluster, self.startup, backend, asked, self.table)
+        asked = [each.role.demand for each in workloads]
+        seen = self.found, self.library
+        watch = monitoring.derive(serving, self.cluster, lead, asked, *seen, self.table)
         watch = watching.derive(watch, serving, self.found.engine, self.ask, workloads)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [text for stamp in stamped for text in stamp.remarks]
         remarks += rollout.remarks(self.form, self.split.size)
         remarks += [*weights.remarks(serving, self.found.model), *spread.remarks(lead.demand)]
-        remarks += watch.blind_spots
+        remarks += watch.remarks
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
         platform = beside.platform(
             serving,
@@ -394,6 +397,3 @@ class _Composer:
         # Where each group is a workload of its own, they differ in the name alone.
         for role in workloads[0].roles:
             yield from self.found.admission.check(role.demand, self.cluster)
-
-
-__all__ = ["RolePlan", "ServingPlan", "WorkloadPlan", "plan_serving"]
