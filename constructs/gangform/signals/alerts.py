@@ -8,19 +8,20 @@ from collections.abc import Callable, Iterable
 
 from gangform.apis.alerting import Alert
 from gangform.plan.serving import ServingPlan
-from gangform.signals import groups, queues, states
+from gangform.signals import groups, queues, room, states
 
 SERVING = "serving"
 """Label of every alert: the serving's name."""
 
 SOURCES: tuple[Callable[[ServingPlan], Iterable[Alert]], ...] = (
     groups.alerts,
+    room.alerts,
     states.alerts,
     lambda plan: plan.monitoring.admission_alerts,
 )
 """What gives alerts, in the order in which they are written."""
 
-NAMES = (*groups.NAMES, *states.NAMES, *queues.NAMES)
+NAMES = (*groups.NAMES, *room.NAMES, *states.NAMES, *queues.NAMES)
 """Every alert there can be; each has a runbook of its name."""
 
 
