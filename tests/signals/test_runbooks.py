@@ -20,7 +20,7 @@ from gangform.inputs.cluster import Cluster, Installed, Monitoring, Pool
 from gangform.inputs.serving import Admission, Disruption
 from gangform.plan.cluster import ClusterPlan, plan_cluster
 from gangform.plan.serving import ServingPlan
-from gangform.signals import runbooks
+from gangform.signals import queues, runbooks
 from gangform.signals.alerts import NAMES, alerts
 from gangform.signals.runbook_facts import ClusterFacts, QueueFacts, ServingFacts
 from gangform.units import Seconds
@@ -127,6 +127,21 @@ def test_a_fleet_that_asks_for_none_imports_no_templates() -> None:
         "sys.exit('jinja2' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_alert_that_nobody_wrote_of_has_what_holds_for_any(make_plan: MakePlan) -> None:
+    plan = make_plan(admission=Admission(backend="kueue", queue="serving"))
+    found = cluster(plan)
+    (queue,) = found.queues
+    for facts in (
+        ServingFacts(plan, found, frozenset()),
+        QueueFacts(queue, found, frozenset()),
+        ClusterFacts(found, frozenset()),
+    ):
+        text = runbooks.Book(facts, ()).page(alert("ServingStuck"))
+        assert text.startswith(f"# ServingStuck: {facts.subject}\n")
+        assert "Nobody wrote a page" in text
+        assert [parse(line) for line in commands(text)] or facts.subject == queues.STATES
 
 
 # ── what stands in it ────────────────────────────────────────────────────────────────────────────

@@ -52,8 +52,9 @@ class Book(NamedTuple):
         return f"{FOLDER}/{self.subject}/{alert.name}.md"
 
     def page(self, alert: Alert) -> str:
-        """The page of an alert, as Markdown."""
-        return _rendered(alert.name, s=self.facts, alert=alert)
+        """The page of an alert, as Markdown; of one that a new engine or backend gives, what holds for any."""
+        name = alert.name if has_page(alert.name) else "other"
+        return _rendered(name, s=self.facts, alert=alert)
 
 
 def asked(plan: ClusterPlan) -> bool:
