@@ -8,7 +8,7 @@ A new one is a module and a line in `BACKENDS`; no existing function changes.
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
-from typing import ClassVar, Literal, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, cast
 
 from gangform.apis.alerting import Alert
 from gangform.apis.forms import GroupView
@@ -19,6 +19,9 @@ from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.inputs.hardware import HardwareShape
 from gangform.units import Resources, Seconds
+
+if TYPE_CHECKING:
+    from gangform.admission.advice import Advice
 
 
 class Placement(NamedTuple):
@@ -151,6 +154,10 @@ class Admission(Protocol):
 
     def policy(self, cluster: Cluster) -> Policy:
         """What the plan must respect."""
+        ...
+
+    def advice(self, demands: Sequence[Demand], cluster: Cluster) -> "Advice":
+        """For whoever is called about these demands: all of one serving, or all of one queue."""
         ...
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:

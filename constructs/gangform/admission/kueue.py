@@ -8,7 +8,7 @@ under Kueue ends only with a group unavailable, so that the plan is told that su
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gangform.admission import kueue_alerts
 from gangform.admission.admission import Demand, Placement, Policy, Recognised, Stamp
@@ -24,6 +24,9 @@ from gangform.findings import Finding, InputPath, Path, Prerequisite, Severity, 
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.units import Seconds
+
+if TYPE_CHECKING:
+    from gangform.admission.advice import Advice
 
 RELEASE_MISSING = declare(
     "kueue-release-missing",
@@ -43,6 +46,7 @@ SETS_IGNORED = declare(
     Severity.BREAKS,
     "kueue §2.1",
 )
+
 LEVEL_TOO_LONG = declare(
     "topology-level-too-long",
     "A level key that a Workload cannot carry passes every admission, and then no Workload is made",
@@ -100,6 +104,12 @@ class Kueue:
             has_priority_classes=True,
             evictions="Kueue's evictions",
         )
+
+    def advice(self, demands: Sequence[Demand], cluster: Cluster) -> Advice:
+        """On Workloads and their queue."""
+        from gangform.admission.kueue_advice import advice
+
+        return advice(demands, cluster)
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:
         """Releases, queue, level, integration and the timeout that a slow start runs into."""

@@ -7,7 +7,7 @@ workers follow it there (`lws §2d`, `lab E2`). A preferred one has nothing to e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gangform.admission.admission import Demand, Placement, Policy, Recognised, Stamp
 from gangform.admission.checks import level_faults
@@ -19,6 +19,9 @@ from gangform.findings import Finding, Prerequisite
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import AlertDefaults, Defaults
 
+if TYPE_CHECKING:
+    from gangform.admission.advice import Advice
+
 HOLDS = "Nothing waits as one: a group that does not fit holds the nodes it got, idle, until the rest is free"
 DEADLOCK = (
     "Two sets that surge at the same time can each hold part of the other's group and deadlock for good; roll them "
@@ -28,6 +31,7 @@ EXCLUSIVE = (
     "Each group takes a whole domain of {level} for itself: no other set of this namespace with a required level "
     "enters it, and a domain too small for the workers keeps a lone leader"
 )
+
 SPREADS = "No backend prefers a level: the pods of a group may land in any domain of {level}"
 
 
@@ -48,6 +52,19 @@ class Nobody:
             one_workload_per_group=False,
             longest_name=None,
             exclusive=True,
+        )
+
+    def advice(self, demands: Sequence[Demand], cluster: Cluster) -> Advice:
+        """On nodes: nothing waits as one."""
+        from gangform.admission.advice import Advice
+
+        return Advice(
+            waits="Nobody admits: pods are placed one by one, and a group that does not fit holds the nodes it got, "
+            "idle, until the rest is free.",
+            cures=("Free or add whole nodes; the event of a pending pod says what is lacking.",),
+            never=(
+                "Do not roll two servings of one pool at once: each may hold part of the other's group, for ever.",
+            ),
         )
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ others', since discovery names a tier by its label key and the number is theirs 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gangform.admission import volcano_alerts
 from gangform.admission.admission import Demand, Policy, Recognised, Stamp, lws_makes_groups
@@ -34,12 +34,16 @@ from gangform.findings import Finding, InputPath, Prerequisite, Severity, declar
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import AlertDefaults, Defaults
 
+if TYPE_CHECKING:
+    from gangform.admission.advice import Advice
+
 PROVIDER_ON = declare(
     "lws-provider-on",
     "LWS's provider overwrites the group name of every pod, so that PodGroups of our own have no members",
     Severity.BREAKS,
     "volcano §5, §6; lab E8",
 )
+
 NEVER_STARTS = declare(
     "gang-waits-for-leader",
     "Under LeaderReady workers are made once the leader runs, and the gang lets no leader run without them",
@@ -96,6 +100,12 @@ class VolcanoPodGroup:
             longest_name=None,
             lws_provider=False,
         )
+
+    def advice(self, demands: Sequence[Demand], cluster: Cluster) -> Advice:
+        """On the PodGroups of ours."""
+        from gangform.admission.volcano_advice import advice
+
+        return advice(demands, own=True)
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:
         """Queue, level, the provider's switch, and whether a required level would be kept."""

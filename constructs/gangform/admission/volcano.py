@@ -8,7 +8,7 @@ set's metadata; the rest is a switch of the LWS controller.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gangform.admission import volcano_alerts
 from gangform.admission.admission import Demand, Policy, Recognised, Stamp, lws_makes_groups
@@ -29,6 +29,9 @@ from gangform.findings import Finding, InputPath, Prerequisite, Severity, declar
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import AlertDefaults, Defaults
 
+if TYPE_CHECKING:
+    from gangform.admission.advice import Advice
+
 PROVIDER_OFF = declare(
     "lws-provider-off",
     "Without LWS's provider Volcano gangs single StatefulSets: no group is held together, and nothing warns",
@@ -41,6 +44,7 @@ GANG_OF_ONE = declare(
     Severity.DEGRADES,
     "volcano §5; lab E8",
 )
+
 TOPOLOGY_INERT = declare(
     "topology-needs-podgroup",
     "LWS's provider cannot ask Volcano for a topology",
@@ -76,6 +80,12 @@ class Volcano:
             longest_name=None,
             lws_provider=True,
         )
+
+    def advice(self, demands: Sequence[Demand], cluster: Cluster) -> Advice:
+        """On the PodGroups that LWS makes."""
+        from gangform.admission.volcano_advice import advice
+
+        return advice(demands, own=False)
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:
         """Queue, level, the provider's switch, and what the provider cannot pass on."""

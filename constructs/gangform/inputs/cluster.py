@@ -153,7 +153,8 @@ class Monitoring(Model):
     """Whether kube-state-metrics has the configuration that comes with the cluster (`kube-state-metrics.yaml`), and so
     shows LeaderWorkerSets, Kueue's Workloads and Volcano's PodGroups; `stock`: no alert reads such a series."""
     runbook_base: Url | None = None
-    """URL before the alert's name; `None`: no runbook links."""
+    """Where the folder `out/<cluster>/runbooks` is published: an alert links to `<base>/<serving>/<alert>.md`. `None`:
+    no links, and no pages are written."""
 
 
 class Cluster(Model):

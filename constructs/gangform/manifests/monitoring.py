@@ -36,7 +36,7 @@ def cluster_rules(plan: ClusterPlan) -> Iterator[Manifest]:
         head: dict[str, Node] = {"name": each.name, "namespace": each.namespace}
         if watch.labels:
             head["labels"] = dict(sorted(watch.labels.items()))
-        rules = [rule(linked(alert, watch.runbook_base)) for alert in each.alerts]
+        rules = [rule(linked(alert, watch.runbook_base, each.name)) for alert in each.alerts]
         yield _object(head, {each.name: rules})
 
 
