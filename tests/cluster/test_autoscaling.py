@@ -23,7 +23,7 @@ from tests.cluster.timeline import Court, at, firing, judged, timeline, until, w
 from tests.cluster.watch import Watch, watching
 from tests.signals.exporter import written
 
-from gangform.apis.keys import AUTOSCALING
+from gangform.apis.keys import APPS, AUTOSCALING
 from gangform.apis.leaderworkerset import KIND
 from gangform.inputs.cluster import Cluster
 from gangform.plan.scaling import ScalingPlan
@@ -104,6 +104,7 @@ def followed(plain_plane: ControlPlane) -> Iterator[Followed]:
         api.path("v1", "Pod", namespace=space),
         api.path(LWS, KIND, namespace=space),
         api.path(AUTOSCALING, SCALER, namespace=space),
+        api.path(APPS, "StatefulSet", namespace=space),
     )
 
     def whole(seen: Watch, groups: int) -> None:
