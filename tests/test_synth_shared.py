@@ -17,7 +17,7 @@ from gangform.inputs.serving import Patch, Serving
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
 
-MANY = 30
+MANY = 44
 
 
 def fleet(*changed: tuple[int, dict[str, object]]) -> Fleet:

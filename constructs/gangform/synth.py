@@ -141,7 +141,7 @@ def _one_file_each(servings: Sequence[ServingPlan]) -> Iterator[Finding]:
             )
 
 
-_WORTH_SHARING = 10
+_WORTH_SHARING = 40
 """Servings. Fewer are rendered before another process has begun."""
 
 
