@@ -1,11 +1,14 @@
 """From a fleet to bytes, cluster by cluster: what `gangform synth` writes and what the constructs must equal."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gangform.bundle import Bundle, bundle, foundation, judge_bundles
-from gangform.findings import Finding, InputError, InputPath, ordered
+from gangform.documents.document import Document, Key
+from gangform.findings import Finding, InputError, InputPath, Path, ordered
 from gangform.inputs.cluster import Cluster, Fleet, Library
 from gangform.plan.cluster import NAMES_CLASH, ClusterPlan, plan_cluster
 from gangform.plan.serving import ServingPlan, plan_serving
@@ -89,8 +92,8 @@ def synthesise(
         library: What its names refer to.
         clusters: Only these; all by default.
         servings: Only the charts of these are rendered; all, and the foundations, by default. All are judged.
-        progress: Called with the path of each file before it is rendered.
-        forks: Whether other processes may take part in judging many documents.
+        progress: Called with the path of each file, in this process.
+        forks: Whether other processes may take part in rendering and judging many documents.
 
     Raises:
         InputError: With every error of the stage that failed: of all plans, else of all documents.
@@ -99,8 +102,10 @@ def synthesise(
     refuse([finding for plan in plans for finding in plan.every_finding])
     files: list[Rendered] = []
     judged: list[Finding] = []
+    every = [one for plan in plans for one in plan.servings]
+    made_of = _shared(every, servings) if forks and len(every) >= _WORTH_SHARING else {}
     for plan in plans:
-        bundles, faults = bundles_of(plan)
+        bundles, faults = bundles_of(plan, made_of)
         judged += faults
         if not faults:
             judged += judge_bundles(bundles, plan.cluster, forks=forks)
@@ -110,7 +115,10 @@ def synthesise(
             path = f"{plan.cluster.name}/{made.name}{SUFFIX}"
             if progress is not None:
                 progress(path)
-            files.append(Rendered(path=path, content=made.to_yaml(), bundle=made))
+            part = made_of.get(id(made.plan))
+            content = part.content if part is not None else None
+            content = made.to_yaml() if content is None else content
+            files.append(Rendered(path=path, content=content, bundle=made))
     refuse(judged)
     said = [finding for plan in plans for finding in plan.every_finding]
     return Synthesis(
@@ -133,11 +141,57 @@ def _one_file_each(servings: Sequence[ServingPlan]) -> Iterator[Finding]:
             )
 
 
-def bundles_of(plan: ClusterPlan) -> tuple[list[Bundle], list[Finding]]:
-    """Every chart of a cluster, and what keeps one from being made: what breaks in its plan, or a patch."""
+_WORTH_SHARING = 40
+"""Servings. Fewer are rendered before another process has begun."""
+
+
+class _Part(NamedTuple):
+    """What a serving becomes, without its plan: that stays in the process that made it."""
+
+    documents: tuple[Document, ...]
+    patched: dict[Key, dict[Path, int]]
+    content: bytes | None
+    """`None` where it is not asked for, or where there is a value that cannot be written."""
+
+
+def _shared(plans: Sequence[ServingPlan], servings: Sequence[str]) -> Mapping[int, _Part]:
+    """The charts of many servings, by the identity of their plan; rules are imported meanwhile."""
+    from gangform.processes import processors, share
+    from gangform.rules.rule import load
+
+    def part(plan: ServingPlan) -> _Part | None:
+        try:
+            made = bundle(plan)
+        except InputError:
+            return None  # Made again by who says what is wrong.
+        content = None
+        if not servings or made.name in servings:
+            with suppress(InputError):  # raised when the file is wanted, once all is judged
+                content = made.to_yaml()
+        patched = {key: dict(paths) for key, paths in made.patched.items()}
+        return _Part(made.documents, patched, content)
+
+    found = share(part, plans, processors(), first=load)
+    pairs = zip(plans, found, strict=True)
+    return {id(plan): each for plan, each in pairs if each is not None}
+
+
+def bundles_of(
+    plan: ClusterPlan, made_of: Mapping[int, _Part] = MappingProxyType({})
+) -> tuple[list[Bundle], list[Finding]]:
+    """Every chart of a cluster, and what keeps one from being made: what breaks in its plan, or a patch.
+
+    Args:
+        plan: The cluster.
+        made_of: Parts that are made already, by the identity of the serving's plan.
+    """
     made: list[Bundle] = []
     faults: list[Finding] = []
     for serving in plan.servings:
+        part = made_of.get(id(serving))
+        if part is not None:
+            made.append(Bundle(serving.name, serving, part.documents, part.patched))
+            continue
         try:
             made.append(bundle(serving))
         except InputError as error:
