@@ -133,14 +133,19 @@ def bundle(plan: ServingPlan) -> Bundle:
 
 
 def foundation(plan: ClusterPlan) -> Bundle:
-    """The cluster's own objects for the sum of its servings; empty where others own all of them."""
+    """The cluster's own objects for the sum of its servings; empty where others own all, and no dashboard is asked."""
     documents = []
+    origin = ("clusters", plan.cluster.name)
     for name, demands in plan.backends:
         for manifest in backend(name).foundation(demands, plan.cluster, defaults=plan.defaults):
             manifest = _owned(manifest, {})
-            origin = ("clusters", plan.cluster.name)
             builder = f"admission.{name}.foundation"
             documents.append(_document(manifest, builder=builder, origin=origin))
+    if plan.cluster.monitoring.dashboard is not None:
+        from gangform.manifests.dashboard import dashboards
+
+        for manifest in dashboards(plan):
+            documents.append(_document(manifest, builder=_dotted(dashboards), origin=origin))
     marked = (finish(each, plan.cluster.gitops) for each in documents)
     done = sorted(marked, key=lambda each: each.wave)
     return Bundle(name=FOUNDATION, plan=plan, documents=tuple(done))

@@ -8,7 +8,7 @@ A new one is a module and a line in `BACKENDS`; no existing function changes.
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
-from typing import ClassVar, Literal, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, cast
 
 from gangform.apis.forms import GroupView
 from gangform.documents.document import Manifest
@@ -17,6 +17,9 @@ from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults
 from gangform.inputs.hardware import HardwareShape
 from gangform.units import Resources, Seconds
+
+if TYPE_CHECKING:
+    from gangform.apis.panels import Panel
 
 
 class Placement(NamedTuple):
@@ -175,6 +178,10 @@ class Admission(Protocol):
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """What the cluster must have that the foundation does not make."""
+        ...
+
+    def panels(self, demands: Sequence[Demand], cluster: Cluster) -> "Sequence[Panel]":
+        """What a dashboard shows of its queues."""
         ...
 
 

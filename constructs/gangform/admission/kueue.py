@@ -8,7 +8,7 @@ under Kueue ends only with a group unavailable, so that the plan is told that su
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gangform.admission.admission import Demand, Placement, Policy, Recognised, Stamp
 from gangform.admission.checks import level_faults, queue_faults
@@ -22,6 +22,9 @@ from gangform.findings import Finding, InputPath, Path, Prerequisite, Severity, 
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults
 from gangform.units import Seconds
+
+if TYPE_CHECKING:
+    from gangform.apis.panels import Panel
 
 RELEASE_MISSING = declare(
     "kueue-release-missing",
@@ -153,6 +156,12 @@ class Kueue:
     ) -> Sequence[Manifest]:
         """Topology, ResourceFlavor, WorkloadPriorityClass, ClusterQueue and LocalQueue, as far as they are ours."""
         return foundation(demands, cluster, defaults=defaults)
+
+    def panels(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Panel]:
+        """Its queues."""
+        from gangform.admission.kueue_panels import panels
+
+        return tuple(panels(demands, cluster))
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """What others own: flavors, topology, queues, Kueue's configuration, and the labels of nodes."""

@@ -7,7 +7,7 @@ workers follow it there (`lws §2d`, `lab E2`). A preferred one has nothing to e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gangform.admission.admission import Demand, Placement, Policy, Recognised, Stamp
 from gangform.admission.checks import level_faults
@@ -18,6 +18,9 @@ from gangform.findings import Finding, Prerequisite
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults
 
+if TYPE_CHECKING:
+    from gangform.apis.panels import Panel
+
 HOLDS = "Nothing waits as one: a group that does not fit holds the nodes it got, idle, until the rest is free"
 DEADLOCK = (
     "Two sets that surge at the same time can each hold part of the other's group and deadlock for good; roll them "
@@ -27,6 +30,7 @@ EXCLUSIVE = (
     "Each group takes a whole domain of {level} for itself: no other set of this namespace with a required level "
     "enters it, and a domain too small for the workers keeps a lone leader"
 )
+
 SPREADS = "No backend prefers a level: the pods of a group may land in any domain of {level}"
 
 
@@ -82,6 +86,10 @@ class Nobody:
         self, demands: Sequence[Demand], cluster: Cluster, *, defaults: Defaults
     ) -> Sequence[Manifest]:
         """Nothing."""
+        return ()
+
+    def panels(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Panel]:
+        """There is no queue."""
         return ()
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:

@@ -11,7 +11,7 @@ others', since discovery names a tier by its label key and the number is theirs 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gangform.admission.admission import Demand, Policy, Recognised, Stamp, lws_makes_groups
 from gangform.admission.checks import level_faults, queue_faults
@@ -31,6 +31,9 @@ from gangform.documents.document import Manifest, Node, text
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults
+
+if TYPE_CHECKING:
+    from gangform.apis.panels import Panel
 
 PROVIDER_ON = declare(
     "lws-provider-on",
@@ -67,6 +70,7 @@ APART = (
     "Groups are separate objects: a change in Git reaches all of them at once, so apply it group by group; all at once "
     "a group may hang with its leader alone, while others take the rest of its domain"
 )
+
 LOSES_PLACE = "A group that is rebuilt frees its nodes for a moment, and a group that waits for such nodes takes them"
 WAVES = (
     "Groups are separate objects, each in a sync wave of its own: a change reaches a group once the one before it is "
@@ -150,6 +154,12 @@ class VolcanoPodGroup:
     ) -> Sequence[Manifest]:
         """Queues and HyperNodes, as far as they are ours."""
         return foundation(demands, cluster, defaults=defaults)
+
+    def panels(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Panel]:
+        """Its queues."""
+        from gangform.admission.volcano_panels import panels
+
+        return tuple(panels(demands))
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """The provider's switch, open queues, the topology plugin, and HyperNodes that others make."""

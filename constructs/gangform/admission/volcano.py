@@ -8,7 +8,7 @@ set's metadata; the rest is a switch of the LWS controller.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gangform.admission.admission import Demand, Policy, Recognised, Stamp, lws_makes_groups
 from gangform.admission.checks import level_faults, queue_faults
@@ -26,6 +26,9 @@ from gangform.documents.document import Manifest, mapping, text
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults
+
+if TYPE_CHECKING:
+    from gangform.apis.panels import Panel
 
 PROVIDER_OFF = declare(
     "lws-provider-off",
@@ -135,6 +138,12 @@ class Volcano:
     ) -> Sequence[Manifest]:
         """Queues and HyperNodes, as far as they are ours."""
         return foundation(demands, cluster, defaults=defaults)
+
+    def panels(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Panel]:
+        """Its queues."""
+        from gangform.admission.volcano_panels import panels
+
+        return tuple(panels(demands))
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """The provider's switch, Volcano itself, and open queues."""

@@ -5,7 +5,7 @@ in `ENGINES` and, where it needs any, options of its own; no existing function c
 foreign manifests stands in `READERS`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, cast
@@ -17,6 +17,7 @@ from gangform.findings import Finding, Path
 from gangform.units import Bytes, Seconds
 
 if TYPE_CHECKING:  # who only reads manifests needs no inputs, and they take a tenth of a second
+    from gangform.apis.panels import EngineSeries, Panel
     from gangform.inputs.defaults import Defaults
     from gangform.inputs.hardware import HardwareShape
     from gangform.inputs.model import ModelProfile
@@ -333,6 +334,10 @@ class Engine(Protocol):
 
     def launch(self, ask: LaunchRequest) -> Launch:
         """Command, arguments, variables, ports, probes and drain. Total: no refusal here."""
+        ...
+
+    def panels(self, release: Release, series: "EngineSeries") -> "Sequence[Panel]":
+        """What a dashboard shows of it: latency, load, cache, by the series that the release has."""
         ...
 
     def read(self, container: Manifest) -> EngineReading | None:

@@ -1,0 +1,353 @@
+"""The dashboard of a cluster: which panels it has, of what everything on it is called.
+
+A serving has one name in a cluster, and is chosen by it. Groups are counted by what the rules of the servings record;
+the rest comes from stock kube-state-metrics by names that are written out, which keeps the sets of groups apart from
+the sets of workers that LeaderWorkerSet makes of each group. Engine and backend add what is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from hashlib import sha256
+from typing import NamedTuple
+
+from gangform.admission.admission import backend
+from gangform.apis import alerting
+from gangform.apis.alerting import series_label
+from gangform.apis.core import APP_NAME
+from gangform.apis.panels import (
+    NAMESPACE_VARIABLE,
+    SERVING_VARIABLE,
+    UID_LIMIT,
+    Dashboard,
+    EngineSeries,
+    Panel,
+    Query,
+    Row,
+    Step,
+    joined,
+)
+from gangform.apis.promql import either, equal, like, one_of
+from gangform.apis.versions import Release
+from gangform.engines.engine import engine
+from gangform.plan.cluster import ClusterPlan
+from gangform.plan.identity import OWNER
+
+_CHOSEN = f"${SERVING_VARIABLE}"
+_HERE = like("namespace", f"${NAMESPACE_VARIABLE}")
+_MINE = f"{_HERE}, {like('serving', _CHOSEN)}"
+_WHO = "{{serving}}"
+_GOOD_FROM_ONE = (Step(None, "red"), Step(Decimal(1), "green"))
+_BAD_FROM_ONE = (Step(None, "green"), Step(Decimal(1), "red"))
+_BUSY_FROM_ONE = (Step(None, "green"), Step(Decimal(1), "orange"))
+
+
+def dashboard(plan: ClusterPlan) -> Dashboard:
+    """The dashboard of everything that runs on a cluster."""
+    name = plan.cluster.name
+    names = _Names.of(plan)
+    rows = (
+        Row("Now", tuple(_now()), open=True),
+        Row("Groups", tuple(_groups(names)), open=True),
+        Row("GPUs", (*_gpus(), *_quota(plan))),
+        Row("Admission", _admission(plan)),
+        Row("Engine", _engine(plan)),
+        Row("Disruption", tuple(_disruption(names))),
+    )
+    return Dashboard(
+        uid=uid(name),
+        title=f"Serving on {name}",
+        description=f"Groups, GPUs, queues, engines and budgets of cluster {name}. Made by {OWNER}: change the inputs, "
+        "not this dashboard.",
+        namespaces=tuple(sorted({serving.namespace for serving in plan.servings})),
+        servings=tuple(sorted(serving.name for serving in plan.servings)),
+        rows=tuple(row for row in rows if row.panels),
+    )
+
+
+def uid(cluster: str) -> str:
+    """What the dashboard and its ConfigMap are called: after the cluster, and short enough for Grafana."""
+    whole = f"{OWNER}-{cluster}"
+    if len(whole) <= UID_LIMIT:
+        return whole
+    digest = sha256(cluster.encode()).hexdigest()[:8]
+    return f"{whole[: UID_LIMIT - 9].rstrip('-')}-{digest}"
+
+
+class _Names(NamedTuple):
+    """What is written out in queries."""
+
+    job: str
+    sets: tuple[str, ...]
+    """Leader StatefulSets."""
+    deployments: tuple[str, ...]
+
+    @classmethod
+    def of(cls, plan: ClusterPlan) -> _Names:
+        sets: dict[str, None] = {}
+        deployments: dict[str, None] = {}
+        for serving in plan.servings:
+            for workload in serving.workloads:
+                known = sets if workload.form.can.makes_stateful_sets else deployments
+                known[workload.name] = None
+        job = plan.cluster.monitoring.kube_state_metrics_job
+        return cls(job, tuple(sorted(sets)), tuple(sorted(deployments)))
+
+    def of_sets(self, series: str) -> str:
+        """Series of the leader StatefulSets of the servings chosen, which may be several for one."""
+        chosen = like("statefulset", f"({_CHOSEN})(-[0-9]+)?")
+        return self._select(series, one_of("statefulset", self.sets), chosen)
+
+    def of_deployments(self, series: str) -> str:
+        """Series of the Deployments of the servings chosen."""
+        chosen = like("deployment", _CHOSEN)
+        return self._select(series, one_of("deployment", self.deployments), chosen)
+
+    def by_workload(self, sets: str, deployments: str) -> str:
+        """A series of sets and its like of Deployments, as far as there are any, by the name of the workload."""
+        parts = [_by_workload(self.of_sets(sets), "statefulset")] if self.sets else []
+        if self.deployments:
+            parts.append(_by_workload(self.of_deployments(deployments), "deployment"))
+        return "\nor\n".join(parts)
+
+    def of_leaders(self, series: str, *matchers: str) -> str:
+        """Series of the leaders of the servings chosen."""
+        return self._pods(series, f"{either(self.sets)}-[0-9]+", matchers)
+
+    def of_pods(self, series: str, *matchers: str) -> str:
+        """Series of all pods of their groups."""
+        return self._pods(series, f"{either(self.sets)}-[0-9]+(-[0-9]+)?", matchers)
+
+    def of_budgets(self, series: str) -> str:
+        """Series of their budgets: one of a serving, or one of each of its groups."""
+        budgets = like("poddisruptionbudget", f"({_CHOSEN})(-group-[0-9]+)?")
+        found = self._select(series, budgets)
+        return f"max by (namespace, poddisruptionbudget) ({found})"
+
+    def _pods(self, series: str, pods: str, matchers: Sequence[str]) -> str:
+        chosen = like("pod", f"({_CHOSEN})(-[0-9]+)+")
+        return self._select(series, like("pod", pods), chosen, *matchers)
+
+    def _select(self, series: str, *matchers: str) -> str:
+        return f"{series}{{{', '.join((equal('job', self.job), _HERE, *matchers))}}}"
+
+
+def _workload(expr: str, source: str) -> str:
+    """The name of a set or Deployment under one label."""
+    return f'label_replace({expr}, "workload", "$1", "{source}", "(.*)")'
+
+
+def _by_workload(expr: str, source: str) -> str:
+    return f"max by (namespace, workload) ({_workload(expr, source)})"
+
+
+# ── what is recorded ─────────────────────────────────────────────────────────────────────────────
+
+
+def _recorded(series: str) -> str:
+    return f"{series}{{{_MINE}}}"
+
+
+def _number(title: str, description: str, expr: str, steps: tuple[Step, ...] = ()) -> Panel:
+    return Panel(title, description, (Query(expr),), look="number", steps=steps, width=4)
+
+
+def _now() -> Iterator[Panel]:
+    ready, wanted = _recorded(alerting.GROUPS_READY), _recorded(alerting.GROUPS_WANTED)
+    firing = f'{alerting.ALERTS}{{alertstate="firing", {_MINE}}}'
+    yield _number("Groups ready", "Whole groups that serve.", f"sum({ready})")
+    yield _number("Groups wanted", "Groups that there should be, surge included.", f"sum({wanted})")
+    yield _number(
+        "Servings without a group",
+        "Servings that want groups and have no ready one: every request to them fails.",
+        f"count(({ready} == 0) and on (namespace, serving) ({wanted} > 0)) or vector(0)",
+        _BAD_FROM_ONE,
+    )
+    yield _number(
+        "Servings with too few groups",
+        "Servings with fewer ready groups than they want. A start and a rollout are among them.",
+        f"count({ready} < on (namespace, serving) {wanted}) or vector(0)",
+        _BUSY_FROM_ONE,
+    )
+    yield _number(
+        "GPUs that serve",
+        "GPUs of whole, ready groups. A group that lacks one pod serves with none of its GPUs.",
+        f"sum({_recorded(alerting.GPUS_READY)})",
+    )
+    yield _number(
+        "Alerts firing",
+        "Alerts of the servings chosen. The table below names them.",
+        f"count({firing}) or vector(0)",
+        _BAD_FROM_ONE,
+    )
+    yield Panel(
+        "Ready over wanted",
+        "The share of the wanted groups that is whole and ready. A serving that is scaled to zero has none.",
+        (Query(f"{ready} / on (namespace, serving) ({wanted} > 0)", _WHO),),
+        unit="percentunit",
+        steps=_GOOD_FROM_ONE,
+        most=1,
+    )
+    yield Panel(
+        "Alerts by serving",
+        "What fires now. Each alert has a runbook of its name.",
+        (Query(f"count by (serving, alertname, severity) ({firing})", "firing"),),
+        look="table",
+        shown=("serving", "alertname", "severity"),
+    )
+
+
+def _groups(names: _Names) -> Iterator[Panel]:
+    ready, wanted = _recorded(alerting.GROUPS_READY), _recorded(alerting.GROUPS_WANTED)
+    yield Panel(
+        "Groups",
+        "Whole, ready groups, and those that there should be. A group that lacks one pod is not ready.",
+        (Query(ready, f"{_WHO} ready"), Query(wanted, f"{_WHO} wanted")),
+    )
+    yield from _rollouts(names)
+    if not names.sets:
+        return
+    pending = names.of_pods(alerting.POD_PHASE, equal("phase", "Pending"))
+    pods = f"max by (namespace, pod) ({pending})"
+    group = f"(({'|'.join(names.sets)})-[0-9]+)(-[0-9]+)?"
+    groups = f'max by (namespace, serving, group) (label_replace({_of_serving(pods)}, "group", "$1", "pod", "{group}"))'
+    yield Panel(
+        "Pending",
+        "Groups of which a pod has no node or no running container, and how many pods those are: they wait for quota, "
+        "for nodes, for a place where the whole group fits, or for an image. Deployments are not among them.",
+        (
+            Query(f"sum by (namespace, serving) ({groups})", f"{_WHO} groups"),
+            Query(f"sum by (namespace, serving) ({_of_serving(pods)})", f"{_WHO} pods"),
+        ),
+        steps=_BUSY_FROM_ONE,
+    )
+    created = f"last_over_time({names.of_leaders(alerting.POD_CREATED)}[1h])"
+    lives = f"count by (namespace, pod) (max by (namespace, pod, uid) ({created})) - 1"
+    yield Panel(
+        "Groups built anew within an hour",
+        "Leaders that were made again, each with its whole group. Restart counters of containers do not show it. A "
+        "rollout makes each group anew once.",
+        (Query(f"sum by (namespace, serving) ({_of_serving(lives)})", _WHO),),
+        steps=_BUSY_FROM_ONE,
+    )
+
+
+def _of_serving(expr: str) -> str:
+    """Pods under the name of the serving that they are of."""
+    return f'label_replace({expr}, "serving", "$1", "pod", "({_CHOSEN})(-[0-9]+)+")'
+
+
+def _rollouts(names: _Names) -> Iterator[Panel]:
+    revisions: list[str] = []
+    if names.sets:
+        each = [
+            f"max by (namespace, workload, revision) ({_workload(names.of_sets(series), 'statefulset')})"
+            for series in (alerting.SET_CURRENT_REVISION, alerting.SET_UPDATE_REVISION)
+        ]
+        revisions.append(f"count by (namespace, workload) ({' or '.join(each)})")
+    if names.deployments:
+        pods, updated = (
+            _by_workload(names.of_deployments(series), "deployment")
+            for series in (alerting.DEPLOYMENT_PODS, alerting.DEPLOYMENT_UPDATED)
+        )
+        revisions.append(f"1 + ({pods} > bool on (namespace, workload) {updated})")
+    yield Panel(
+        "Rollouts",
+        "Revisions that run, groups of the newest one, and groups wanted. Two revisions are an update under way, a "
+        "canary, or one that stands still.",
+        (
+            Query("\nor\n".join(revisions), "Revisions"),
+            Query(names.by_workload(alerting.SET_UPDATED, alerting.DEPLOYMENT_UPDATED), "Updated"),
+            Query(names.by_workload(alerting.SET_WANTED, alerting.DEPLOYMENT_WANTED), "Wanted"),
+        ),
+        look="table",
+        shown=("namespace", "workload"),
+    )
+
+
+def _gpus() -> Iterator[Panel]:
+    ready, wanted = _recorded(alerting.GPUS_READY), _recorded(alerting.GPUS_WANTED)
+    yield Panel(
+        "GPUs that serve, by model",
+        "GPUs of whole, ready groups: what a model has of the cluster.",
+        (Query(f"sum by (model) ({ready})", "{{model}}"),),
+        look="stack",
+    )
+    yield Panel(
+        "GPUs wanted, by model",
+        "GPUs of all groups that there should be, surge included. What serves less of them is lost or starting.",
+        (Query(f"sum by (model) ({wanted})", "{{model}}"),),
+        look="stack",
+    )
+
+
+def _quota(plan: ClusterPlan) -> Iterator[Panel]:
+    """What queues of ours hold of each pool, beside what serves of it."""
+    if plan.cluster.foundation == "existing":
+        return
+    for pool, held in sorted(plan.quota.items()):
+        servings = [
+            serving
+            for serving in plan.servings
+            if serving.serving.pool == pool
+            and backend(serving.serving.admission.backend).policy(plan.cluster).needs_queue
+        ]
+        if not servings:
+            continue
+        gpu = servings[0].lead.hardware.gpu.resource
+        mine = one_of("serving", sorted(serving.name for serving in servings))
+        yield Panel(
+            f"GPUs of pool {pool}, and their quota",
+            f"The queues hold quota for {held[gpu]} GPUs: all groups at their peak, with surge or spare. The variables "
+            "do not change what is counted here.",
+            (
+                Query(f"sum({alerting.GPUS_READY}{{{mine}}})", "serve"),
+                Query(f"sum({alerting.GPUS_WANTED}{{{mine}}})", "wanted"),
+                Query(f"vector({held[gpu]})", "quota"),
+            ),
+        )
+
+
+def _admission(plan: ClusterPlan) -> tuple[Panel, ...]:
+    return joined(
+        panel
+        for name, demands in plan.backends
+        for panel in backend(name).panels(demands, plan.cluster)
+    )
+
+
+def _engine(plan: ClusterPlan) -> tuple[Panel, ...]:
+    """Of every engine and release that runs; a series that one of them does not have returns nothing."""
+    running = {
+        (serving.serving.engine.name, Release.parse(serving.serving.engine.version))
+        for serving in plan.servings
+    }
+    series = EngineSeries(
+        matchers=(_HERE, like(series_label(APP_NAME), _CHOSEN)), serving=series_label(APP_NAME)
+    )
+    return joined(
+        panel for name, release in sorted(running) for panel in engine(name).panels(release, series)
+    )
+
+
+def _disruption(names: _Names) -> Iterator[Panel]:
+    budget = "{{poddisruptionbudget}}"
+    yield Panel(
+        "Evictions allowed",
+        "Pods that may be evicted now. 0 while something is not ready: then a drain waits.",
+        (Query(names.of_budgets(alerting.BUDGET_ALLOWED), budget),),
+    )
+    yield Panel(
+        "Budgets",
+        "Pods that are healthy, that have to be, and that the budget counts. A budget with fewer healthy pods than it "
+        "wants lets nothing healthy go.",
+        (
+            Query(names.of_budgets(alerting.BUDGET_HEALTHY), "Healthy"),
+            Query(names.of_budgets(alerting.BUDGET_DESIRED), "Have to be"),
+            Query(names.of_budgets(alerting.BUDGET_EXPECTED), "Counted"),
+            Query(names.of_budgets(alerting.BUDGET_ALLOWED), "May go"),
+        ),
+        look="table",
+        shown=("namespace", "poddisruptionbudget"),
+    )
