@@ -24,6 +24,8 @@ from tests.signals.scenario import (
     wanted,
 )
 
+from gangform.plan.serving import ServingPlan
+
 
 def nothing_is_wrong(world: World) -> Scenario:
     return Scenario({}, {minute: [] for minute in (1, 90)})
@@ -107,6 +109,7 @@ def a_surge_group_does_not_hide_a_broken_one(world: World) -> Scenario:
 
 def a_rollout_moves_once_and_then_stands(world: World) -> Scenario:
     name = world.sets[-1]
+    stalled = in_namespace("ServingRolloutStalled", statefulset=name, revision="b")
     return Scenario(
         {
             revision("update", name, "a"): "1+0x4 stale",
@@ -117,7 +120,7 @@ def a_rollout_moves_once_and_then_stands(world: World) -> Scenario:
             10: [],
             45: [],
             54: [],
-            57: [in_namespace("ServingRolloutStalled", statefulset=name, revision="b")],
+            57: [] if world.held else [stalled],
         },
     )
 
@@ -262,3 +265,14 @@ GROUP_SCENARIOS = [
     a_node_is_cordoned,
     a_set_is_absent,
 ]
+
+
+def normal(plan: ServingPlan) -> Series:
+    return World.of(plan).healthy() if plan.choice.form.can.makes_stateful_sets else {}
+
+
+def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
+    if not plan.choice.form.can.makes_stateful_sets:
+        return {}
+    world = World.of(plan)
+    return {make.__name__: make(world) for make in GROUP_SCENARIOS}

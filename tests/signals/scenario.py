@@ -19,8 +19,10 @@ class Fires(NamedTuple):
     """An alert that must fire: its labels beside serving and severity, and its value."""
 
     name: str
-    value: int = 1
+    value: float = 1
     labels: Mapping[str, str] = {}
+    said: str | None = None
+    """How a function of the template writes the value, as in `{{ $value | humanizeDuration }}`."""
 
 
 class Scenario(NamedTuple):
@@ -31,7 +33,7 @@ class Scenario(NamedTuple):
     at: Mapping[int, list[Fires]]
 
 
-def in_namespace(name: str, value: int = 1, **labels: str) -> Fires:
+def in_namespace(name: str, value: float = 1, **labels: str) -> Fires:
     return Fires(name, value, {"namespace": "m", **labels})
 
 
@@ -61,13 +63,15 @@ class World(NamedTuple):
     sets: list[str]
     size: int
     leaders: list[str]
+    held: bool
+    """Whether a canary holds two revisions apart on purpose."""
 
     @classmethod
     def of(cls, plan: ServingPlan) -> World:
         sets = [workload.name for workload in plan.workloads]
         each = range(2 // len(sets))
         leaders = [f"{name}-{index}" for name in sets for index in each]
-        return cls(sets, plan.lead.shape.size, leaders)
+        return cls(sets, plan.lead.shape.size, leaders, plan.lead.rollout.partition > 0)
 
     @property
     def pods(self) -> list[str]:

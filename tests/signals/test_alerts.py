@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
+from tests.signals.forms import FORMS
+from tests.signals.rule_tests import PLACEHOLDER
+from tests.signals.scenario import MakePlan
 
 from gangform.apis import promql
 from gangform.apis.alerting import Alert
@@ -17,10 +19,6 @@ from gangform.plan.serving import ServingPlan
 from gangform.signals.alerts import NAMES, alerts
 from gangform.units import Seconds
 
-MakePlan = Callable[..., ServingPlan]
-
-FORMS = ["groups", "groups of one", "sets of one group", "deployment", "autoscaled", "canary"]
-PLACEHOLDER = re.compile(r"\{\{ \$(value|labels\.(\w+)) \}\}")
 SELECTOR = re.compile(r"\b(kube_\w+)\{((?:[^\"}]|\"(?:[^\"\\]|\\.)*\")*)\}")
 MATCHER = re.compile(r'(\w+)(?:=|!=|=~|!~)"((?:[^"\\]|\\.)*)"')
 

@@ -1,23 +1,10 @@
-"""What may happen to a Deployment and under an autoscaler, and the scenarios of each form."""
+"""What may happen to a Deployment, and which alert fires at which minute."""
 
 from __future__ import annotations
 
-from tests.signals.group_scenarios import GROUP_SCENARIOS
-from tests.signals.scenario import (
-    Scenario,
-    Series,
-    World,
-    endpoints,
-    in_namespace,
-    series,
-    steady,
-    then,
-)
+from tests.signals.scenario import Scenario, Series, endpoints, in_namespace, series, steady, then
 
 from gangform.plan.serving import ServingPlan
-
-FORMS = ["groups", "groups of one", "sets of one group", "deployment", "autoscaled", "canary"]
-OF_GROUPS = ["groups", "groups of one", "sets of one group"]
 
 
 def status(name: str, deployment: str = "llm") -> str:
@@ -92,35 +79,13 @@ DEPLOYMENT_SCENARIOS = {
 }
 
 
-def scaler(name: str, of: str = "llm", **labels: str) -> str:
-    return series(f"kube_horizontalpodautoscaler_{name}", horizontalpodautoscaler=of, **labels)
+def is_deployment(plan: ServingPlan) -> bool:
+    return not plan.choice.form.can.makes_stateful_sets
 
 
-WISH = scaler("status_desired_replicas")
-BLIND = scaler("status_condition", condition="ScalingActive", status="false")
-AUTOSCALER: Series = {
-    scaler("spec_max_replicas"): steady(4),
-    WISH: steady(2),
-    BLIND: steady(0),
-    scaler("spec_max_replicas", "llm-x"): steady(4),
-    scaler("status_desired_replicas", "llm-x"): steady(4),
-}
-AUTOSCALER_SCENARIOS = {
-    "it follows the load": Scenario({}, {90: []}),
-    "it wants all it may": Scenario(
-        {WISH: steady(4)}, {29: [], 30: [in_namespace("ServingAutoscalerAtMax", 4)]}
-    ),
-    "it cannot read its metric": Scenario(
-        {BLIND: steady(1)}, {14: [], 15: [in_namespace("ServingAutoscalerBlind", 1)]}
-    ),
-}
+def normal(plan: ServingPlan) -> Series:
+    return DEPLOYMENT if is_deployment(plan) else {}
 
 
-def scenarios(form: str, plan: ServingPlan) -> tuple[Series, dict[str, Scenario]]:
-    """The normal state of a form, and its scenarios by name."""
-    if form == "deployment":
-        return DEPLOYMENT, DEPLOYMENT_SCENARIOS
-    world = World.of(plan)
-    if form == "autoscaled":
-        return {**world.healthy(), **AUTOSCALER}, AUTOSCALER_SCENARIOS
-    return world.healthy(), {make.__name__: make(world) for make in GROUP_SCENARIOS}
+def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
+    return DEPLOYMENT_SCENARIOS if is_deployment(plan) else {}
