@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 from gangform.admission.admission import Demand, Placement, Policy, Recognised, Stamp
 from gangform.admission.checks import level_faults
 from gangform.apis import leaderworkerset as lws
+from gangform.apis.alerting import Alert
 from gangform.apis.forms import GroupView
 from gangform.documents.document import Manifest, mapping, text
 from gangform.findings import Finding, Prerequisite
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.defaults import Defaults
+from gangform.inputs.defaults import AlertDefaults, Defaults
 
 if TYPE_CHECKING:
     from gangform.apis.panels import Panel
@@ -94,4 +95,16 @@ class Nobody:
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """Nothing."""
+        return ()
+
+    def alerts(
+        self, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """Nothing: nobody lets groups in."""
+        return ()
+
+    def queue_alerts(
+        self, queue: str, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """Nothing: there is no queue."""
         return ()

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gangform.admission.admission import Demand
+from gangform.apis import queue_metrics as api
 from gangform.apis.panels import Panel, Query
-from gangform.apis.promql import one_of
+from gangform.apis.promql import one_of, selector
 
 _STATES = {
-    "pending": "Pending",
-    "inqueue": "Inqueue",
-    "running": "Running",
-    "unknown": "Unknown",
+    api.VOLCANO_PENDING: "Pending",
+    api.VOLCANO_INQUEUE: "Inqueue",
+    api.VOLCANO_RUNNING: "Running",
+    api.VOLCANO_UNKNOWN: "Unknown",
 }
 
 
@@ -21,17 +22,14 @@ def panels(demands: Sequence[Demand]) -> Iterator[Panel]:
     queues = sorted({demand.queue for demand in demands if demand.queue})
     if not queues:
         return
-    mine = f"{{{one_of('queue_name', queues)}}}"
+    mine = one_of("queue_name", queues)
     yield Panel(
         "PodGroups, by queue and state",
-        "Pending waits for quota. Inqueue has it and lacks nodes, or a place where the whole group fits. Unknown runs "
-        "with fewer pods than it needs.",
+        "Pending waits for quota. Inqueue has it and lacks nodes, or a place where the whole group fits. Unknown ran "
+        "and has fewer pods than it needs.",
         tuple(
-            Query(
-                f"max by (queue_name) (volcano_queue_pod_group_{state}_count{mine})",
-                f"{{{{queue_name}}}} {said}",
-            )
-            for state, said in _STATES.items()
+            Query(f"max by (queue_name) ({selector(series, mine)})", f"{{{{queue_name}}}} {said}")
+            for series, said in _STATES.items()
         ),
         width=24,
     )

@@ -88,8 +88,3 @@ BUDGET_EXPECTED = "kube_poddisruptionbudget_status_expected_pods"
 
 ALERTS = "ALERTS"
 """What Prometheus itself says of each alert that is pending or fires, with the alert's labels and `alertstate`."""
-
-GROUPS_READY = "namespace_serving:groups_ready:count"
-GROUPS_WANTED = "namespace_serving:groups_wanted:count"
-GPUS_READY = "namespace_serving:gpus_ready:count"
-GPUS_WANTED = "namespace_serving:gpus_wanted:count"

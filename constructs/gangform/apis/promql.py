@@ -40,6 +40,11 @@ def one_of(label: str, names: Sequence[str]) -> str:
     return equal(label, names[0]) if len(names) == 1 else like(label, "|".join(map(literal, names)))
 
 
+def selector(series: str, *matchers: str) -> str:
+    """The series that match, whoever exports them."""
+    return f"{series}{{{', '.join(matchers)}}}"
+
+
 def boxed(text: str) -> str:
     """In parentheses, on lines of its own."""
     return f"(\n{indent(text, '  ')}\n)"
@@ -54,8 +59,8 @@ class Exporter(NamedTuple):
     def select(self, series: str, *matchers: str) -> str:
         """The series of the namespace that match."""
         mine = (equal("job", self.job), equal("namespace", self.namespace))
-        return f"{series}{{{', '.join((*mine, *matchers))}}}"
+        return selector(series, *mine, *matchers)
 
     def everywhere(self, series: str) -> str:
         """All series of a kind, whatever their namespace."""
-        return f"{series}{{{equal('job', self.job)}}}"
+        return selector(series, equal("job", self.job))

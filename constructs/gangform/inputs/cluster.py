@@ -164,6 +164,9 @@ class Monitoring(Model):
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Labels that the Prometheus selects rules and monitors by (`release: …` for kube-prometheus-stack)."""
     kube_state_metrics_job: Line = "kube-state-metrics"
+    state_metrics: Literal["stock", "configured"] = "stock"
+    """Whether kube-state-metrics has the configuration that comes with the cluster (`kube-state-metrics.yaml`), and so
+    shows LeaderWorkerSets, Kueue's Workloads and Volcano's PodGroups; `stock`: no alert reads such a series."""
     runbook_base: Url | None = None
     """URL before the alert's name; `None`: no runbook links."""
     dashboard: DashboardInput | None = None

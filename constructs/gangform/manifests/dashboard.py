@@ -56,7 +56,7 @@ def dashboards(plan: ClusterPlan) -> Iterator[Manifest]:
     metadata: dict[str, Node] = {
         "name": made.uid,
         "namespace": asked.namespace,
-        "labels": dict(sorted({**asked.labels, core.MANAGED_BY: OWNER}.items())),
+        "labels": dict(asked.labels),
     }
     if asked.folder is not None:
         metadata["annotations"] = {FOLDER_ANNOTATION: asked.folder}

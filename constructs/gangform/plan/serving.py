@@ -200,7 +200,8 @@ class _Composer:
         count = min(serving.highest_groups, listed) if self.apart else 1
         workloads = tuple(self._workload(index) for index in range(count))
         lead = workloads[0].role
-        watch = monitoring.derive(serving, self.cluster, self.startup, self.table)
+        asked, backend = [each.role.demand for each in workloads], self.found.admission
+        watch = monitoring.derive(serving, self.cluster, self.startup, backend, asked, self.table)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [text for stamp in stamped for text in stamp.remarks]
         remarks += rollout.remarks(self.form, self.split.size)

@@ -28,11 +28,13 @@ from gangform.apis.panels import (
     Step,
     joined,
 )
-from gangform.apis.promql import either, equal, like, one_of
+from gangform.apis.promql import either, equal, like, one_of, selector
 from gangform.apis.versions import Release
 from gangform.engines.engine import engine
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.identity import OWNER
+from gangform.plan.serving import ServingPlan
+from gangform.signals import records
 
 _CHOSEN = f"${SERVING_VARIABLE}"
 _HERE = like("namespace", f"${NAMESPACE_VARIABLE}")
@@ -50,7 +52,7 @@ def dashboard(plan: ClusterPlan) -> Dashboard:
     rows = (
         Row("Now", tuple(_now()), open=True),
         Row("Groups", tuple(_groups(names)), open=True),
-        Row("GPUs", (*_gpus(), *_quota(plan))),
+        Row("GPUs", (*_gpus(plan), *_quota(plan))),
         Row("Admission", _admission(plan)),
         Row("Engine", _engine(plan)),
         Row("Disruption", tuple(_disruption(names))),
@@ -130,7 +132,7 @@ class _Names(NamedTuple):
         return self._select(series, like("pod", pods), chosen, *matchers)
 
     def _select(self, series: str, *matchers: str) -> str:
-        return f"{series}{{{', '.join((equal('job', self.job), _HERE, *matchers))}}}"
+        return selector(series, equal("job", self.job), _HERE, *matchers)
 
 
 def _workload(expr: str, source: str) -> str:
@@ -154,7 +156,7 @@ def _number(title: str, description: str, expr: str, steps: tuple[Step, ...] = (
 
 
 def _now() -> Iterator[Panel]:
-    ready, wanted = _recorded(alerting.GROUPS_READY), _recorded(alerting.GROUPS_WANTED)
+    ready, wanted = _recorded(records.READY), _recorded(records.DESIRED)
     firing = f'{alerting.ALERTS}{{alertstate="firing", {_MINE}}}'
     yield _number("Groups ready", "Whole groups that serve.", f"sum({ready})")
     yield _number("Groups wanted", "Groups that there should be, surge included.", f"sum({wanted})")
@@ -173,7 +175,7 @@ def _now() -> Iterator[Panel]:
     yield _number(
         "GPUs that serve",
         "GPUs of whole, ready groups. A group that lacks one pod serves with none of its GPUs.",
-        f"sum({_recorded(alerting.GPUS_READY)})",
+        f"sum({_recorded(records.GPUS)})",
     )
     yield _number(
         "Alerts firing",
@@ -184,7 +186,7 @@ def _now() -> Iterator[Panel]:
     yield Panel(
         "Ready over wanted",
         "The share of the wanted groups that is whole and ready. A serving that is scaled to zero has none.",
-        (Query(f"{ready} / on (namespace, serving) ({wanted} > 0)", _WHO),),
+        (Query(_recorded(records.SHARE), _WHO),),
         unit="percentunit",
         steps=_GOOD_FROM_ONE,
         most=1,
@@ -199,7 +201,7 @@ def _now() -> Iterator[Panel]:
 
 
 def _groups(names: _Names) -> Iterator[Panel]:
-    ready, wanted = _recorded(alerting.GROUPS_READY), _recorded(alerting.GROUPS_WANTED)
+    ready, wanted = _recorded(records.READY), _recorded(records.DESIRED)
     yield Panel(
         "Groups",
         "Whole, ready groups, and those that there should be. A group that lacks one pod is not ready.",
@@ -266,19 +268,44 @@ def _rollouts(names: _Names) -> Iterator[Panel]:
     )
 
 
-def _gpus() -> Iterator[Panel]:
-    ready, wanted = _recorded(alerting.GPUS_READY), _recorded(alerting.GPUS_WANTED)
+def _gpus(plan: ClusterPlan) -> Iterator[Panel]:
+    """What models have of the cluster, and what they should have."""
+    models: dict[str, list[ServingPlan]] = {}
+    for serving in plan.servings:
+        models.setdefault(serving.model.name, []).append(serving)
     yield Panel(
         "GPUs that serve, by model",
         "GPUs of whole, ready groups: what a model has of the cluster.",
-        (Query(f"sum by (model) ({ready})", "{{model}}"),),
+        tuple(
+            Query(f"sum({_of_all(records.GPUS, servings)})", name)
+            for name, servings in sorted(models.items())
+        ),
         look="stack",
     )
     yield Panel(
         "GPUs wanted, by model",
         "GPUs of all groups that there should be, surge included. What serves less of them is lost or starting.",
-        (Query(f"sum by (model) ({wanted})", "{{model}}"),),
+        tuple(
+            Query(f"sum({_wanted(servings)})", name) for name, servings in sorted(models.items())
+        ),
         look="stack",
+    )
+
+
+def _of_all(series: str, servings: Sequence[ServingPlan], *, chosen: bool = True) -> str:
+    """A record of certain servings, as far as they are chosen."""
+    names = one_of("serving", sorted(serving.name for serving in servings))
+    return f"{series}{{{f'{_MINE}, {names}' if chosen else names}}}"
+
+
+def _wanted(servings: Sequence[ServingPlan], *, chosen: bool = True) -> str:
+    """GPUs of the groups that servings want: their groups are of several sizes."""
+    sizes: dict[int, list[ServingPlan]] = {}
+    for serving in servings:
+        sizes.setdefault(serving.lead.shape.gpus, []).append(serving)
+    return "\nor\n".join(
+        f"{gpus} * {_of_all(records.DESIRED, alike, chosen=chosen)}"
+        for gpus, alike in sorted(sizes.items())
     )
 
 
@@ -296,25 +323,39 @@ def _quota(plan: ClusterPlan) -> Iterator[Panel]:
         if not servings:
             continue
         gpu = servings[0].lead.hardware.gpu.resource
-        mine = one_of("serving", sorted(serving.name for serving in servings))
         yield Panel(
             f"GPUs of pool {pool}, and their quota",
-            f"The queues hold quota for {held[gpu]} GPUs: all groups at their peak, with surge or spare. The variables "
-            "do not change what is counted here.",
+            f"The queues hold quota for {held[gpu]} GPUs: all groups at their peak, with surge or spare. All servings "
+            "of the pool are counted, whichever are chosen.",
             (
-                Query(f"sum({alerting.GPUS_READY}{{{mine}}})", "serve"),
-                Query(f"sum({alerting.GPUS_WANTED}{{{mine}}})", "wanted"),
+                Query(f"sum({_of_all(records.GPUS, servings, chosen=False)})", "serve"),
+                Query(f"sum({_wanted(servings, chosen=False)})", "wanted"),
                 Query(f"vector({held[gpu]})", "quota"),
             ),
         )
 
 
 def _admission(plan: ClusterPlan) -> tuple[Panel, ...]:
-    return joined(
+    made = [
         panel
         for name, demands in plan.backends
         for panel in backend(name).panels(demands, plan.cluster)
-    )
+    ]
+    if names := sorted({alert.name for queue in plan.queues for alert in queue.alerts}):
+        firing = selector(
+            alerting.ALERTS, equal("alertstate", "firing"), one_of("alertname", names)
+        )
+        keys = "alertname", "cluster_queue", "queue_name", "severity"
+        made.append(
+            Panel(
+                "Alerts by queue",
+                "What fires now on the queues that are ours. A queue does not tell whose groups wait in it.",
+                (Query(f"count by ({', '.join(keys)}) ({firing})", "firing"),),
+                look="table",
+                shown=keys,
+            )
+        )
+    return joined(made)
 
 
 def _engine(plan: ClusterPlan) -> tuple[Panel, ...]:
