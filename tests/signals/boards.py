@@ -10,6 +10,7 @@ from tests.signals.forms import FORMS, HARDWARE, MODEL
 from tests.signals.scenario import END, Series, World, series, steady
 
 from gangform.bundle import foundation
+from gangform.documents.document import mapping, text
 from gangform.inputs.cluster import (
     Cluster,
     DashboardInput,
@@ -81,9 +82,8 @@ def cluster_plan(
 def written(plan: ClusterPlan) -> str:
     """The dashboard as it stands in the ConfigMap of the foundation."""
     (found,) = [one for one in foundation(plan).documents if one.kind == "ConfigMap"]
-    (text,) = dict(found.manifest["data"]).values()  # type: ignore[call-overload]
-    assert isinstance(text, str)
-    return text
+    (name,) = mapping(found.manifest, "data")
+    return text(found.manifest, "data", name)
 
 
 class Asked(NamedTuple):
@@ -102,20 +102,20 @@ def panels(board: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from panel.get("panels", ())
 
 
-def queries(text: str, **chosen: Sequence[str]) -> list[Asked]:
+def queries(board: str, **chosen: Sequence[str]) -> list[Asked]:
     """Every query as Grafana sends it with these values chosen, or all where none is named.
 
     Several values are put in as `(a|b)`, one as it is: what the Prometheus data source does for a variable of which
     several may be chosen.
     """
-    board = json.loads(text)
+    loaded = json.loads(board)
     values = {"__rate_interval": "4m"}
-    for variable in board["templating"]["list"]:
+    for variable in loaded["templating"]["list"]:
         if variable["type"] == "custom":
             picked = chosen.get(variable["name"]) or variable["query"].split(",")
             values[variable["name"]] = picked[0] if len(picked) == 1 else f"({'|'.join(picked)})"
     asked = []
-    for panel in panels(board):
+    for panel in panels(loaded):
         for target in panel["targets"]:
             expr = target["expr"]
             for name, value in values.items():
@@ -157,7 +157,7 @@ def exported(plan: ClusterPlan) -> Series:
 
 
 def engine(serving: str, pod: str) -> Series:
-    """A leader that answers a request a second, with two in its batch."""
+    """A leader that answers a request a second, with two in its batch and one waiting."""
 
     def row(name: str, **labels: str) -> str:
         inside = {"namespace": "m", "pod": pod, "app_kubernetes_io_name": serving, **labels}
@@ -165,30 +165,30 @@ def engine(serving: str, pod: str) -> Series:
         return f"vllm:{name}{{{matchers}}}"
 
     found: Series = {
-        row("num_requests_waiting", engine="0"): steady(0),
+        row("num_requests_waiting", engine="0"): steady(1),
         row("num_requests_running", engine="0"): steady(2),
         row("kv_cache_usage_perc", engine="0"): f"0.25+0x{END}",
-        row("num_preemptions_total"): steady(0),
+        row("num_preemptions_total"): f"0+30x{END}",
         row("prompt_tokens_total"): f"0+6000x{END}",
         row("generation_tokens_total"): f"0+600x{END}",
         row("request_success_total", finished_reason="stop"): f"0+60x{END}",
     }
     for histogram in ("time_to_first_token_seconds", "inter_token_latency_seconds"):
-        for bound, rate in (("0.1", 0), ("0.5", 60), ("+Inf", 60)):
+        for bound, rate in (("1", 0), ("2", 60), ("+Inf", 60)):
             found[row(f"{histogram}_bucket", le=bound)] = f"0+{rate}x{END}"
     return found
 
 
 QUEUES: Series = {
-    'kueue_pending_workloads{cluster_queue="serving",status="active"}': steady(0),
+    'kueue_pending_workloads{cluster_queue="serving",status="active"}': steady(3),
     'kueue_pending_workloads{cluster_queue="serving",status="inadmissible"}': steady(1),
     'kueue_pending_workloads{cluster_queue="other",status="active"}': steady(5),
     'kueue_admitted_active_workloads{cluster_queue="serving"}': steady(4),
     'kueue_admission_wait_time_seconds_bucket{cluster_queue="serving",le="10"}': f"0+1x{END}",
     'kueue_admission_wait_time_seconds_bucket{cluster_queue="serving",le="+Inf"}': f"0+1x{END}",
-    'kueue_evicted_workloads_total{cluster_queue="serving",reason="Preempted"}': steady(2),
-    'volcano_queue_pod_group_pending_count{queue_name="serving"}': steady(0),
+    'kueue_evicted_workloads_total{cluster_queue="serving",reason="Preempted"}': f"0+60x{END}",
+    'volcano_queue_pod_group_pending_count{queue_name="serving"}': steady(4),
     'volcano_queue_pod_group_inqueue_count{queue_name="serving"}': steady(1),
     'volcano_queue_pod_group_running_count{queue_name="serving"}': steady(2),
-    'volcano_queue_pod_group_unknown_count{queue_name="serving"}': steady(0),
+    'volcano_queue_pod_group_unknown_count{queue_name="serving"}': steady(3),
 }

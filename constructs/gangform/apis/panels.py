@@ -61,6 +61,8 @@ class Panel(NamedTuple):
     """Of 24 columns."""
     shown: tuple[str, ...] = ()
     """Labels that are columns of a table, in order."""
+    link: tuple[str, str, str] | None = None
+    """On a column of a table: its label, what the link is called, and its URL, with `${__value.text}` for the cell."""
 
 
 class EngineSeries(NamedTuple):

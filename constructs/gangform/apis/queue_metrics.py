@@ -85,10 +85,7 @@ _VOLCANO: Final = (VOLCANO_PENDING, VOLCANO_INQUEUE, VOLCANO_RUNNING, VOLCANO_UN
 VOLCANO: Final = Table(
     "Volcano",
     volcano.NEWEST,
-    [
-        Row(name, Release(1, 9), Evidence.CODE, "queue.go")
-        for name in _VOLCANO
-    ],
+    [Row(name, Release(1, 9), Evidence.CODE, "queue.go") for name in _VOLCANO],
 )
 VOLCANO_LABELS: Final[Mapping[str, frozenset[str]]] = dict.fromkeys(
     _VOLCANO, frozenset({"queue_name"})

@@ -75,16 +75,19 @@ def text(made: Dashboard) -> str:
 
 def _spread(value: object, depth: int) -> str:
     """JSON on as few lines as can be read: whatever fits is on one."""
-    line = json.dumps(value)
-    if len(line) + depth <= _LINE or not isinstance(value, (dict, list)) or not value:
-        return line
-    pad = " " * (depth + 1)
     if isinstance(value, dict):
         parts = [f"{json.dumps(key)}: {_spread(one, depth + 1)}" for key, one in value.items()]
-    else:
+        first, last = "{}"
+    elif isinstance(value, list):
         parts = [_spread(one, depth + 1) for one in value]
-    first, last = "{}" if isinstance(value, dict) else "[]"
-    return f"{first}\n{pad}" + f",\n{pad}".join(parts) + f"\n{pad[1:]}{last}"
+        first, last = "[]"
+    else:
+        return json.dumps(value)
+    length = depth + sum(map(len, parts)) + 2 * len(parts)
+    if length <= _LINE and not any("\n" in part for part in parts):
+        return first + ", ".join(parts) + last
+    pad = "\n" + " " * (depth + 1)
+    return f"{first}{pad}" + f",{pad}".join(parts) + f"{pad[:-1]}{last}"
 
 
 def _whole(made: Dashboard) -> _Json:
@@ -95,7 +98,6 @@ def _whole(made: Dashboard) -> _Json:
         "tags": [OWNER],
         "schemaVersion": SCHEMA,
         "editable": True,
-        "style": "dark",
         "graphTooltip": 1,
         "timezone": "browser",
         "refresh": "1m",
@@ -184,11 +186,24 @@ def _panel(panel: Panel, number: int, place: _Json) -> _Json:
         "gridPos": place,
         "targets": [_target(panel, index, query) for index, query in enumerate(panel.queries)],
         "options": options,
-        "fieldConfig": {"defaults": defaults, "overrides": []},
+        "fieldConfig": {"defaults": defaults, "overrides": _links(panel)},
     }
     if panel.look == "table":
         made["transformations"] = _columns(panel)
     return made
+
+
+def _links(panel: Panel) -> list[_Json]:
+    if panel.link is None:
+        return []
+    label, title, url = panel.link
+    links = [{"title": title, "url": url, "targetBlank": True}]
+    return [
+        {
+            "matcher": {"id": "byName", "options": label},
+            "properties": [{"id": "links", "value": links}],
+        }
+    ]
 
 
 def _coloured(panel: Panel) -> bool:

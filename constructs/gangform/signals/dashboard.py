@@ -50,7 +50,7 @@ def dashboard(plan: ClusterPlan) -> Dashboard:
     name = plan.cluster.name
     names = _Names.of(plan)
     rows = (
-        Row("Now", tuple(_now()), open=True),
+        Row("Now", tuple(_now(plan.cluster.monitoring.runbook_base)), open=True),
         Row("Groups", tuple(_groups(names)), open=True),
         Row("GPUs", (*_gpus(plan), *_quota(plan))),
         Row("Admission", _admission(plan)),
@@ -155,7 +155,7 @@ def _number(title: str, description: str, expr: str, steps: tuple[Step, ...] = (
     return Panel(title, description, (Query(expr),), look="number", steps=steps, width=4)
 
 
-def _now() -> Iterator[Panel]:
+def _now(runbooks: str | None) -> Iterator[Panel]:
     ready, wanted = _recorded(records.READY), _recorded(records.DESIRED)
     firing = f'{alerting.ALERTS}{{alertstate="firing", {_MINE}}}'
     yield _number("Groups ready", "Whole groups that serve.", f"sum({ready})")
@@ -197,6 +197,14 @@ def _now() -> Iterator[Panel]:
         (Query(f"count by (serving, alertname, severity) ({firing})", "firing"),),
         look="table",
         shown=("serving", "alertname", "severity"),
+        link=_runbook(runbooks),
+    )
+
+
+def _runbook(base: str | None) -> tuple[str, str, str] | None:
+    """From an alert's name to its runbook."""
+    return (
+        None if base is None else ("alertname", "Runbook", f"{base.rstrip('/')}/${{__value.text}}")
     )
 
 
@@ -353,6 +361,7 @@ def _admission(plan: ClusterPlan) -> tuple[Panel, ...]:
                 (Query(f"count by ({', '.join(keys)}) ({firing})", "firing"),),
                 look="table",
                 shown=keys,
+                link=_runbook(plan.cluster.monitoring.runbook_base),
             )
         )
     return joined(made)
