@@ -50,21 +50,42 @@ FORMS: dict[str, dict[str, Any]] = {
         "groups": 4,
         "rollout": Rollout(canary_groups=1),
     },
+    "shown, under kueue": {
+        "parallelism": Parallelism(tensor=8, pipeline=3),
+        "groups": 2,
+        "admission": Admission(backend="kueue", queue="serving"),
+        "state_metrics": "configured",
+    },
+    "shown, under volcano": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "groups": 2,
+        "admission": Admission(backend="volcano", queue="serving"),
+        "state_metrics": "configured",
+    },
+    "shown, sets of one group": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "groups": 2,
+        "admission": Admission(backend="volcano-podgroup", queue="serving"),
+        "state_metrics": "configured",
+    },
 }
-"""Every kind of serving whose alerts differ, by what makes it so."""
+"""Every kind of serving whose alerts differ, by what makes it so. `state_metrics` is the cluster's."""
+RUNBOOKS = "https://runbooks.example.com/serving/"
 
 
 def plan_of(
     form: str = "groups", *, monitoring: Monitoring | None = None, **changes: Any
 ) -> ServingPlan:
     """The plan of a form; named arguments are fields of the serving, `monitoring` is the cluster's."""
+    asked = {**FORMS[form], **changes}
+    shown = asked.pop("state_metrics", "stock")
     cluster = Cluster(
         name="prod",
-        versions=Installed(kubernetes="1.36", lws="0.10", volcano="1.15"),
+        versions=Installed(kubernetes="1.36", lws="0.10", kueue="0.19", volcano="1.15"),
         foundation="existing",
         pools={"gpu": Pool(hardware="eight")},
         metrics_adapter="external",
-        monitoring=monitoring or Monitoring(runbook_base="https://runbooks.example.com/serving/"),
+        monitoring=monitoring or Monitoring(runbook_base=RUNBOOKS, state_metrics=shown),
     )
     given: dict[str, Any] = {
         "name": "llm",
@@ -76,6 +97,6 @@ def plan_of(
         "admission": NOBODY,
         "cold_start": Seconds(600),
     }
-    serving = Serving(**{**given, **FORMS[form], **changes})
+    serving = Serving(**{**given, **asked})
     library = Library(models={"small": MODEL}, hardware={"eight": HARDWARE})
     return plan_serving(serving, cluster=cluster, library=library)

@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from tests.signals import autoscaler_scenarios, deployment_scenarios, group_scenarios
+from tests.signals import (
+    admission_scenarios,
+    autoscaler_scenarios,
+    deployment_scenarios,
+    group_scenarios,
+    state_metrics_scenarios,
+)
 from tests.signals.scenario import Scenario, Series
 
 from gangform.plan.serving import ServingPlan
@@ -29,6 +35,8 @@ SOURCES: Mapping[str, Source] = {
     "groups": group_scenarios,
     "deployment": deployment_scenarios,
     "autoscaler": autoscaler_scenarios,
+    "admission": admission_scenarios,
+    "state metrics": state_metrics_scenarios,
 }
 """Every module of scenarios, by a name for its tests."""
 

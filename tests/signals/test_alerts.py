@@ -12,6 +12,7 @@ from tests.signals.scenario import MakePlan
 from gangform.apis import promql
 from gangform.apis.alerting import Alert
 from gangform.apis.metrics import KUBE_STATE_METRICS
+from gangform.apis.state_metrics import SERIES
 from gangform.inputs.cluster import Monitoring
 from gangform.inputs.serving import Admission, Autoscaling
 from gangform.manifests.monitoring import monitors, rules
@@ -19,8 +20,12 @@ from gangform.plan.serving import ServingPlan
 from gangform.signals.alerts import NAMES, alerts
 from gangform.units import Seconds
 
-SELECTOR = re.compile(r"\b(kube_\w+)\{((?:[^\"}]|\"(?:[^\"\\]|\\.)*\")*)\}")
+SELECTOR = re.compile(
+    r"\b((?:kube|leaderworkerset|kueue|volcano)_\w+)\{((?:[^\"}]|\"(?:[^\"\\]|\\.)*\")*)\}"
+)
 MATCHER = re.compile(r'(\w+)(?:=|!=|=~|!~)"((?:[^"\\]|\\.)*)"')
+
+EXPORTED = {**{name: each.labels for name, each in KUBE_STATE_METRICS.items()}, **SERIES}
 
 COMMON = {
     "ServingNoGroupReady",
@@ -35,6 +40,11 @@ OF_GROUPS = {
     "ServingGroupOnCordonedNode",
 }
 INCOMPLETE = {"ServingLeaderReadyGroupIncomplete"}
+SHOWN = {
+    "ServingControllerLagging",
+    "ServingGroupNotAdmitted",
+    "ServingRolloutBlockedOnCapacity",
+}
 AUTOSCALER = {"ServingAutoscalerAtMax", "ServingAutoscalerBlind"}
 
 
@@ -53,6 +63,9 @@ def named(plan: ServingPlan) -> dict[str, Alert]:
         ("deployment", COMMON),
         ("autoscaled", COMMON | OF_GROUPS | INCOMPLETE | AUTOSCALER),
         ("canary", (COMMON | OF_GROUPS | INCOMPLETE) - {"ServingRolloutStalled"}),
+        ("shown, under kueue", COMMON | OF_GROUPS | INCOMPLETE | SHOWN | {"ServingGroupEvicted"}),
+        ("shown, under volcano", COMMON | OF_GROUPS | INCOMPLETE | SHOWN),
+        ("shown, sets of one group", COMMON | OF_GROUPS | INCOMPLETE | SHOWN),
     ],
 )
 def test_a_form_has_the_alerts_that_it_can_show(
@@ -73,10 +86,11 @@ def test_only_series_that_kube_state_metrics_exports_are_read(
 ) -> None:
     for alert in alerts(make_plan(form)):
         selectors = SELECTOR.findall(alert.expr)
-        assert len(selectors) == len(re.findall(r"\b(?:kube|vllm|leaderworkerset)_\w+", alert.expr))
+        words = re.findall(r"\b(?:kube|vllm|leaderworkerset|kueue|volcano)_\w+", alert.expr)
+        assert len(selectors) == len(words)
         for name, inside in selectors:
             labels = {label for label, _ in MATCHER.findall(inside)}
-            assert labels <= {"job", *KUBE_STATE_METRICS[name].labels}, (alert.name, name)
+            assert labels <= {"job", *EXPORTED[name]}, (alert.name, name)
 
 
 @pytest.mark.parametrize("form", FORMS)

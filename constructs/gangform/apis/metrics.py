@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from gangform.apis.state_metrics import SERIES
+from gangform.apis.queue_metrics import KUEUE_PENDING, VOLCANO_INQUEUE, VOLCANO_PENDING
+from gangform.apis.state_metrics import POD_GROUPS, SERIES, WORKLOADS
 
 Standing = Literal["exported", "routed", "configured", "missing", "unlisted", "unknown"]
 """`routed`: of a router, under the engine's prefix; `configured`: exists where the cluster's kube-state-metrics was
@@ -90,6 +91,12 @@ INVENTED: Final[Mapping[str, str]] = {
 """Names that no exporter can have, with what there is instead (`observability §1.1`)."""
 
 _SETS_PREFIX: Final = "leaderworkerset_"
+_STOCK: Final = {
+    _SETS_PREFIX: "the StatefulSets and pods of the set in stock kube-state-metrics",
+    f"{WORKLOADS.prefix}_": f"{KUEUE_PENDING} of Kueue, which counts by queue",
+    f"{POD_GROUPS.prefix}_": f"{VOLCANO_PENDING} and {VOLCANO_INQUEUE} of Volcano, which count by queue",
+}
+"""What there is without a configuration, by the prefix of what there is with one."""
 _ENGINE_PREFIX: Final = "vllm:"
 _ENGINE: Final = frozenset(
     {
@@ -243,8 +250,9 @@ def instead(name: str) -> str:
     """What to ask in place of a series that is missing."""
     if name in INVENTED:
         return INVENTED[name]
-    if name.startswith(_SETS_PREFIX):
-        return "the StatefulSets and pods of the set in stock kube-state-metrics"
+    for prefix, stock in _STOCK.items():
+        if name.startswith(prefix):
+            return stock
     if series := with_colon(name):
         return series
     return _ENGINE_PREFIX + (_near(name.removeprefix(_ENGINE_PREFIX)) or "num_requests_waiting")

@@ -25,11 +25,16 @@ HEAD = """\
 """
 
 
+def asked(plan: ClusterPlan) -> bool:
+    """Whether the cluster's kube-state-metrics is to be configured."""
+    watch = plan.cluster.monitoring
+    return watch.enabled and watch.state_metrics == "configured"
+
+
 def files(plan: ClusterPlan) -> Iterator[tuple[str, str]]:
     """Path below the cluster's folder, and text; nothing where kube-state-metrics is a stock one."""
-    watch = plan.cluster.monitoring
     kinds = tuple(api.declared(plan.cluster.versions.releases))
-    if not watch.enabled or watch.state_metrics == "stock" or not kinds:
+    if not asked(plan) or not kinds:
         return
     labels = ",".join((lws.NAME, lws.GROUP_INDEX, lws.WORKER_INDEX))
     head = HEAD.format(cluster=plan.cluster.name, file=STATE_METRICS_FILE, labels=labels)
