@@ -154,6 +154,7 @@ def cluster(backend: str, gitops: str) -> Cluster:
             "gitops": gitops,
             "lws_scheduler_provider": "volcano" if backend == "volcano" else "none",
             "metrics_adapter": "external",
+            "node_autoscaler": AUTOSCALERS.get(backend, "unknown"),
             "pools": {
                 "small": Pool(
                     hardware=HARDWARE,
@@ -165,6 +166,9 @@ def cluster(backend: str, gitops: str) -> Cluster:
         }
     )
 
+
+AUTOSCALERS = {"kueue": "karpenter", "volcano": "cluster-autoscaler", "none": "none"}
+"""Who takes nodes away, by backend."""
 
 DOMAINS = tuple(
     Domain(at=(f"b{block}", f"r{rack}"), nodes=10_000) for block in range(2) for rack in range(3)

@@ -185,6 +185,9 @@ class Cluster(Model):
     gitops: Literal["none", "argocd"] = "none"
     lws_scheduler_provider: Literal["none", "volcano", "unknown"] = "unknown"
     """LWS's `gangSchedulingManagement.schedulerProvider`: a switch of the whole cluster."""
+    node_autoscaler: Literal["none", "cluster-autoscaler", "karpenter", "unknown"] = "unknown"
+    """Who adds and removes nodes. Where one is declared, every pod carries the annotation that keeps it from taking a
+    node in use; the same key in a serving's `pods.annotations` wins."""
     kueue: KueueSettings = Field(default_factory=cache(KueueSettings.model_construct))
     volcano: VolcanoSettings = Field(default_factory=cache(VolcanoSettings.model_construct))
     priorities: dict[ObjectName, Integer] = Field(default_factory=dict)
