@@ -13,9 +13,9 @@ from gangform.apis.versions import Release
 
 _SHARE_OF_CACHE = Release(0, 9, 2)
 """`gpu_cache_usage_perc` became `kv_cache_usage_perc` (`engines §4.1`)."""
-_BETWEEN_TOKENS = Release(0, 11)
+_BETWEEN_TOKENS = Release(0, 10, 2)
 """`time_per_output_token_seconds` became `inter_token_latency_seconds`; the old one is hidden from 0.12 on
-(vllm#24110, vllm#32661)."""
+(vllm#24110, vllm#32661; `v1/metrics/loggers.py` of 0.10.2)."""
 _QUANTILES = ("0.5", "0.95", "0.99")
 
 
