@@ -32,6 +32,7 @@ from gangform.manifests import (
     access,
     apps,
     autoscaling,
+    dashboard,
     disruption,
     leaderworkerset,
     monitoring,
@@ -139,15 +140,11 @@ def foundation(plan: ClusterPlan) -> Bundle:
         for name, demands in plan.backends
         for one in backend(name).foundation(demands, plan.cluster, defaults=plan.defaults)
     ]
-    made += [(_dotted(monitoring.cluster_rules), one) for one in monitoring.cluster_rules(plan)]
-    if plan.cluster.monitoring.dashboard is not None:
-        from gangform.manifests.dashboard import dashboards
-
-        made += [(_dotted(dashboards), one) for one in dashboards(plan)]
+    for build in (monitoring.cluster_rules, dashboard.dashboards):
+        made += [(_dotted(build), one) for one in build(plan)]
     at, gitops = ("clusters", plan.cluster.name), plan.cluster.gitops
     owned = (_document(_owned(one, {}), builder=builder, origin=at) for builder, one in made)
-    marked = (finish(each, gitops) for each in owned)
-    done = sorted(marked, key=lambda each: each.wave)
+    done = sorted((finish(each, gitops) for each in owned), key=lambda each: each.wave)
     return Bundle(name=FOUNDATION, plan=plan, documents=tuple(done))
 
 

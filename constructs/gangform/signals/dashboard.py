@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from hashlib import sha256
-from typing import NamedTuple
 
 from gangform.admission.admission import backend
 from gangform.apis import alerting
 from gangform.apis.alerting import series_label
 from gangform.apis.core import APP_NAME
 from gangform.apis.panels import (
-    NAMESPACE_VARIABLE,
-    SERVING_VARIABLE,
     UID_LIMIT,
     Dashboard,
     EngineSeries,
@@ -28,17 +25,16 @@ from gangform.apis.panels import (
     Step,
     joined,
 )
-from gangform.apis.promql import either, equal, like, one_of, selector
+from gangform.apis.promql import equal, like, one_of, selector
 from gangform.apis.versions import Release
 from gangform.engines.engine import engine
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.identity import OWNER
 from gangform.plan.serving import ServingPlan
 from gangform.signals import records
+from gangform.signals.chosen import CHOSEN, HERE, Chosen, by_workload_of, workload_of
 
-_CHOSEN = f"${SERVING_VARIABLE}"
-_HERE = like("namespace", f"${NAMESPACE_VARIABLE}")
-_MINE = f"{_HERE}, {like('serving', _CHOSEN)}"
+_MINE = f"{HERE}, {like('serving', CHOSEN)}"
 _WHO = "{{serving}}"
 _GOOD_FROM_ONE = (Step(None, "red"), Step(Decimal(1), "green"))
 _BAD_FROM_ONE = (Step(None, "green"), Step(Decimal(1), "red"))
@@ -48,7 +44,7 @@ _BUSY_FROM_ONE = (Step(None, "green"), Step(Decimal(1), "orange"))
 def dashboard(plan: ClusterPlan) -> Dashboard:
     """The dashboard of everything that runs on a cluster."""
     name = plan.cluster.name
-    names = _Names.of(plan)
+    names = Chosen.of(plan)
     rows = (
         Row("Now", tuple(_now(plan.cluster.monitoring.runbook_base)), open=True),
         Row("Groups", tuple(_groups(names)), open=True),
@@ -75,73 +71,6 @@ def uid(cluster: str) -> str:
         return whole
     digest = sha256(cluster.encode()).hexdigest()[:8]
     return f"{whole[: UID_LIMIT - 9].rstrip('-')}-{digest}"
-
-
-class _Names(NamedTuple):
-    """What is written out in queries."""
-
-    job: str
-    sets: tuple[str, ...]
-    """Leader StatefulSets."""
-    deployments: tuple[str, ...]
-
-    @classmethod
-    def of(cls, plan: ClusterPlan) -> _Names:
-        sets: dict[str, None] = {}
-        deployments: dict[str, None] = {}
-        for serving in plan.servings:
-            for workload in serving.workloads:
-                known = sets if workload.form.can.makes_stateful_sets else deployments
-                known[workload.name] = None
-        job = plan.cluster.monitoring.kube_state_metrics_job
-        return cls(job, tuple(sorted(sets)), tuple(sorted(deployments)))
-
-    def of_sets(self, series: str) -> str:
-        """Series of the leader StatefulSets of the servings chosen, which may be several for one."""
-        chosen = like("statefulset", f"({_CHOSEN})(-[0-9]+)?")
-        return self._select(series, one_of("statefulset", self.sets), chosen)
-
-    def of_deployments(self, series: str) -> str:
-        """Series of the Deployments of the servings chosen."""
-        chosen = like("deployment", _CHOSEN)
-        return self._select(series, one_of("deployment", self.deployments), chosen)
-
-    def by_workload(self, sets: str, deployments: str) -> str:
-        """A series of sets and its like of Deployments, as far as there are any, by the name of the workload."""
-        parts = [_by_workload(self.of_sets(sets), "statefulset")] if self.sets else []
-        if self.deployments:
-            parts.append(_by_workload(self.of_deployments(deployments), "deployment"))
-        return "\nor\n".join(parts)
-
-    def of_leaders(self, series: str, *matchers: str) -> str:
-        """Series of the leaders of the servings chosen."""
-        return self._pods(series, f"{either(self.sets)}-[0-9]+", matchers)
-
-    def of_pods(self, series: str, *matchers: str) -> str:
-        """Series of all pods of their groups."""
-        return self._pods(series, f"{either(self.sets)}-[0-9]+(-[0-9]+)?", matchers)
-
-    def of_budgets(self, series: str) -> str:
-        """Series of their budgets: one of a serving, or one of each of its groups."""
-        budgets = like("poddisruptionbudget", f"({_CHOSEN})(-group-[0-9]+)?")
-        found = self._select(series, budgets)
-        return f"max by (namespace, poddisruptionbudget) ({found})"
-
-    def _pods(self, series: str, pods: str, matchers: Sequence[str]) -> str:
-        chosen = like("pod", f"({_CHOSEN})(-[0-9]+)+")
-        return self._select(series, like("pod", pods), chosen, *matchers)
-
-    def _select(self, series: str, *matchers: str) -> str:
-        return selector(series, equal("job", self.job), _HERE, *matchers)
-
-
-def _workload(expr: str, source: str) -> str:
-    """The name of a set or Deployment under one label."""
-    return f'label_replace({expr}, "workload", "$1", "{source}", "(.*)")'
-
-
-def _by_workload(expr: str, source: str) -> str:
-    return f"max by (namespace, workload) ({_workload(expr, source)})"
 
 
 # ── what is recorded ─────────────────────────────────────────────────────────────────────────────
@@ -208,7 +137,7 @@ def _runbook(base: str | None) -> tuple[str, str, str] | None:
     )
 
 
-def _groups(names: _Names) -> Iterator[Panel]:
+def _groups(names: Chosen) -> Iterator[Panel]:
     ready, wanted = _recorded(records.READY), _recorded(records.DESIRED)
     yield Panel(
         "Groups",
@@ -245,20 +174,20 @@ def _groups(names: _Names) -> Iterator[Panel]:
 
 def _of_serving(expr: str) -> str:
     """Pods under the name of the serving that they are of."""
-    return f'label_replace({expr}, "serving", "$1", "pod", "({_CHOSEN})(-[0-9]+)+")'
+    return f'label_replace({expr}, "serving", "$1", "pod", "({CHOSEN})(-[0-9]+)+")'
 
 
-def _rollouts(names: _Names) -> Iterator[Panel]:
+def _rollouts(names: Chosen) -> Iterator[Panel]:
     revisions: list[str] = []
     if names.sets:
         each = [
-            f"max by (namespace, workload, revision) ({_workload(names.of_sets(series), 'statefulset')})"
+            f"max by (namespace, workload, revision) ({workload_of(names.of_sets(series), 'statefulset')})"
             for series in (alerting.SET_CURRENT_REVISION, alerting.SET_UPDATE_REVISION)
         ]
         revisions.append(f"count by (namespace, workload) ({' or '.join(each)})")
     if names.deployments:
         pods, updated = (
-            _by_workload(names.of_deployments(series), "deployment")
+            by_workload_of(names.of_deployments(series), "deployment")
             for series in (alerting.DEPLOYMENT_PODS, alerting.DEPLOYMENT_UPDATED)
         )
         revisions.append(f"1 + ({pods} > bool on (namespace, workload) {updated})")
@@ -374,14 +303,14 @@ def _engine(plan: ClusterPlan) -> tuple[Panel, ...]:
         for serving in plan.servings
     }
     series = EngineSeries(
-        matchers=(_HERE, like(series_label(APP_NAME), _CHOSEN)), serving=series_label(APP_NAME)
+        matchers=(HERE, like(series_label(APP_NAME), CHOSEN)), serving=series_label(APP_NAME)
     )
     return joined(
         panel for name, release in sorted(running) for panel in engine(name).panels(release, series)
     )
 
 
-def _disruption(names: _Names) -> Iterator[Panel]:
+def _disruption(names: Chosen) -> Iterator[Panel]:
     budget = "{{poddisruptionbudget}}"
     yield Panel(
         "Evictions allowed",
