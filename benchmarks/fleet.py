@@ -49,7 +49,6 @@ cluster:
   metricsAdapter: external
   monitoring:
     labels: {{release: kube-prometheus-stack}}
-    runbookBase: https://runbooks.example.com/gangform/
   pools:
     h100:
       hardware: h100-8x

@@ -16,6 +16,7 @@ from tests.invariants import INVARIANTS
 from tests.world import Object, World
 
 from gangform.admission.admission import BACKENDS, Demand, Policy, Recognised, Stamp
+from gangform.admission.advice import Advice
 from gangform.apis.alerting import Alert
 from gangform.apis.forms import GroupView
 from gangform.apis.panels import EngineSeries, Panel, Query
@@ -133,6 +134,9 @@ class Turnstile:
             one_workload_per_group=False,
             longest_name=10,
         )
+
+    def advice(self, demands: Sequence[Demand], cluster: Cluster) -> Advice:
+        return Advice(waits="A group waits before the turnstile.")
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:
         yield from ()

@@ -18,7 +18,17 @@ from gangform.cli.commands import parser
 from gangform.cli.main import main
 
 Run = Callable[..., Any]
-COMMANDS = ("synth", "validate", "plan", "init", "explain", "profiles", "schema", "completion")
+COMMANDS = (
+    "synth",
+    "validate",
+    "plan",
+    "init",
+    "explain",
+    "runbook",
+    "profiles",
+    "schema",
+    "completion",
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.signals.scenario import Scenario, Series, World, in_namespace, series, steady, then
+from tests.signals.scenario import Scenario, Series, in_namespace, series, steady, then
 from tests.signals.state_metrics_scenarios import shown
+from tests.signals.world import World
 
 from gangform.plan.serving import ServingPlan
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tests.signals.forms import FORMS, HARDWARE, MODEL
-from tests.signals.scenario import END, Series, World, series, steady
+from tests.signals.scenario import END, Series, series, steady
+from tests.signals.world import World
 
 from gangform.bundle import foundation
 from gangform.documents.document import mapping, text

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.signals.scenario import Scenario, Series, endpoints, in_namespace, series, steady, then
+from tests.signals.scenario import (
+    Scenario,
+    Series,
+    endpoints,
+    in_namespace,
+    series,
+    steady,
+    then,
+    up,
+)
+from tests.signals.world import elsewhere
 
 from gangform.plan.serving import ServingPlan
 
@@ -15,6 +25,8 @@ WANTED, PODS = status("spec_replicas"), status("status_replicas")
 READY, UPDATED = status("status_replicas_ready"), status("status_replicas_updated")
 DEPLOYMENT: Series = {
     **{name: steady(2) for name in (WANTED, PODS, READY, UPDATED)},
+    up("llm-5f-a"): steady(1),
+    up("llm-5f-b"): steady(1),
     status("spec_replicas", "llm-x"): steady(2),
     status("status_replicas_ready", "llm-x"): steady(0),
     **endpoints(["llm-5f-a", "llm-5f-b"]),
@@ -27,12 +39,45 @@ DEPLOYMENT_SCENARIOS = {
         {READY: steady(1), **ONE_ENDPOINT}, {19: [], 20: [in_namespace("ServingGroupsNotReady", 1)]}
     ),
     "no pod is ready": Scenario(
+        {READY: then((2, 10), (0, 1)), **dict.fromkeys(NO_ENDPOINTS, "1+0x9 stale")},
+        {
+            14: [],
+            15: [in_namespace("ServingNoGroupReady", 0)],
+            60: [in_namespace("ServingNoGroupReady", 0), in_namespace("ServingGroupsNotReady", 0)],
+        },
+    ),
+    "it dies soon after its first start": Scenario(
+        {READY: then((0, 5), (2, 5), (0, 1)), **dict.fromkeys(NO_ENDPOINTS, "_x5 1+0x4 stale")},
+        {14: [], 15: [in_namespace("ServingNoGroupReady", 0)]},
+    ),
+    "it starts for the first time": Scenario(
+        {READY: then((0, 15), (2, 1)), **dict.fromkeys(NO_ENDPOINTS, f"_x15 {steady(1)}")},
+        {minute: [] for minute in (6, 14, 19, 26, 60)},
+    ),
+    "it never starts": Scenario(
         {READY: steady(0), **NO_ENDPOINTS},
         {
-            4: [],
-            5: [in_namespace("ServingNoGroupReady", 0)],
-            20: [in_namespace("ServingNoGroupReady", 0), in_namespace("ServingGroupsNotReady", 0)],
+            19: [],
+            20: [in_namespace("ServingGroupsNotReady", 0)],
+            24: [in_namespace("ServingGroupsNotReady", 0)],
+            25: [in_namespace("ServingNoGroupReady", 0), in_namespace("ServingGroupsNotReady", 0)],
         },
+    ),
+    "it was at zero for a while": Scenario(
+        {
+            **{name: then((2, 10), (0, 15), (2, 1)) for name in (WANTED, PODS, UPDATED)},
+            READY: then((2, 10), (0, 30), (2, 1)),
+            **{name: f"1+0x9 stale _x29 {steady(1)}" for name in NO_ENDPOINTS},
+        },
+        {minute: [] for minute in (12, 20, 26, 32, 39, 60)},
+    ),
+    "nobody scrapes it": Scenario(
+        {up("llm-5f-a"): steady(0), up("llm-5f-b"): None},
+        {9: [], 10: [in_namespace("ServingLeaderNotScraped", 2)]},
+    ),
+    "one is not scraped any more": Scenario(
+        {up("llm-5f-b"): then((1, 10), (0, 20), (1, 1))},
+        {19: [], 20: [in_namespace("ServingLeaderNotScraped", 1)], 40: []},
     ),
     "scaled to zero": Scenario(
         {**{name: steady(0) for name in (WANTED, PODS, READY, UPDATED)}, **NO_ENDPOINTS}, {90: []}
@@ -71,10 +116,10 @@ DEPLOYMENT_SCENARIOS = {
         },
     ),
     "a ready pod is no endpoint": Scenario(
-        ONE_ENDPOINT, {4: [], 5: [in_namespace("ServingLeaderEndpointsMismatch", 1)]}
+        ONE_ENDPOINT, {5: [], 6: [in_namespace("ServingLeaderEndpointsMismatch", 1)]}
     ),
     "no pod is an endpoint": Scenario(
-        NO_ENDPOINTS, {5: [in_namespace("ServingLeaderEndpointsMismatch", 0)]}
+        NO_ENDPOINTS, {6: [in_namespace("ServingLeaderEndpointsMismatch", 0)]}
     ),
 }
 
@@ -84,7 +129,7 @@ def is_deployment(plan: ServingPlan) -> bool:
 
 
 def normal(plan: ServingPlan) -> Series:
-    return DEPLOYMENT if is_deployment(plan) else {}
+    return {**elsewhere(DEPLOYMENT), **DEPLOYMENT} if is_deployment(plan) else {}
 
 
 def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:

@@ -7,7 +7,15 @@ from typing import Any
 from gangform.inputs.cluster import Cluster, Installed, Library, Monitoring, Pool
 from gangform.inputs.hardware import Gpu, HardwareShape
 from gangform.inputs.model import Measured, ModelProfile
-from gangform.inputs.serving import Admission, Autoscaling, Engine, Parallelism, Rollout, Serving
+from gangform.inputs.serving import (
+    Admission,
+    Autoscaling,
+    Engine,
+    Parallelism,
+    Rollout,
+    Serving,
+    TopologyRequest,
+)
 from gangform.plan.serving import ServingPlan, plan_serving
 from gangform.units import Bytes, Millicores, Seconds
 
@@ -26,6 +34,10 @@ HARDWARE = HardwareShape(
     memory=Bytes.gib(1600),
     ephemeral_storage=Bytes.gib(3000),
 )
+OTHER = HARDWARE.model_copy(
+    update={"name": "other", "gpu": HARDWARE.gpu.model_copy(update={"product": "OTHER-80GB"})}
+)
+RACK = "example.com/rack"
 NOBODY = Admission(backend="none")
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -50,6 +62,29 @@ FORMS: dict[str, dict[str, Any]] = {
         "groups": 4,
         "rollout": Rollout(canary_groups=1),
     },
+    "spare": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "groups": 2,
+        "rollout": Rollout(spare_groups=1),
+    },
+    "deployment with a spare": {
+        "parallelism": Parallelism(tensor=4),
+        "groups": 2,
+        "rollout": Rollout(spare_groups=1),
+    },
+    "one domain": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "groups": 2,
+        "admission": Admission(backend="kueue", queue="serving"),
+        "topology": TopologyRequest(level=RACK, mode="required"),
+    },
+    "one domain with a spare": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "groups": 2,
+        "admission": Admission(backend="kueue", queue="serving"),
+        "topology": TopologyRequest(level=RACK, mode="required"),
+        "rollout": Rollout(spare_groups=1),
+    },
     "shown, under kueue": {
         "parallelism": Parallelism(tensor=8, pipeline=3),
         "groups": 2,
@@ -71,6 +106,12 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 """Every kind of serving whose alerts differ, by what makes it so. `state_metrics` is the cluster's."""
 RUNBOOKS = "https://runbooks.example.com/serving/"
+POOLS = {
+    "gpu": Pool(hardware="eight", levels=(RACK, "kubernetes.io/hostname")),
+    "other": Pool(hardware="other"),
+}
+IN_DOMAINS = (RACK, "nvidia.com/gpu.product")
+"""The node labels that an alert needs to count free domains, and to tell two pools apart."""
 
 
 def plan_of(
@@ -83,9 +124,14 @@ def plan_of(
         name="prod",
         versions=Installed(kubernetes="1.36", lws="0.10", kueue="0.19", volcano="1.15"),
         foundation="existing",
-        pools={"gpu": Pool(hardware="eight")},
+        pools=POOLS if "topology" in asked else {"gpu": Pool(hardware="eight")},
         metrics_adapter="external",
-        monitoring=monitoring or Monitoring(runbook_base=RUNBOOKS, state_metrics=shown),
+        monitoring=monitoring
+        or Monitoring(
+            runbook_base=RUNBOOKS,
+            state_metrics=shown,
+            node_labels=IN_DOMAINS if "topology" in asked else (),
+        ),
     )
     given: dict[str, Any] = {
         "name": "llm",
@@ -98,5 +144,5 @@ def plan_of(
         "cold_start": Seconds(600),
     }
     serving = Serving(**{**given, **asked})
-    library = Library(models={"small": MODEL}, hardware={"eight": HARDWARE})
+    library = Library(models={"small": MODEL}, hardware={"eight": HARDWARE, "other": OTHER})
     return plan_serving(serving, cluster=cluster, library=library)

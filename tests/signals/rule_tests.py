@@ -55,31 +55,65 @@ def expected(rule: Mapping[str, Any], fires: Fires) -> dict[str, Any]:
     }
 
 
+def checks_of(name: str, rule: Mapping[str, Any], scenario: Scenario) -> list[dict[str, Any]]:
+    """What is expected of a rule under some name, at every minute of a scenario."""
+    return [
+        {
+            "eval_time": f"{minute}m",
+            "alertname": name,
+            "exp_alerts": [
+                expected(rule, fires) for fires in firing if fires.name == rule["alert"]
+            ],
+        }
+        for minute, firing in scenario.at.items()
+    ]
+
+
+def recorded(spec: Spec, scenario: Scenario) -> list[dict[str, Any]]:
+    """What the recording rules are to have written; a record that is not named has no value."""
+    return [
+        {
+            "expr": rule["record"],
+            "eval_time": f"{minute}m",
+            "exp_samples": [
+                {
+                    "labels": f'{rule["record"]}{{namespace="m",serving="{rule["labels"]["serving"]}"}}',
+                    "value": values[rule["record"]],
+                }
+            ]
+            if rule["record"] in values
+            else [],
+        }
+        for minute, values in scenario.records.items()
+        for group in spec["groups"]
+        for rule in group["rules"]
+        if "record" in rule
+    ]
+
+
+def input_series(normal: Series, scenario: Scenario) -> list[dict[str, str]]:
+    states = {**normal, **scenario.differs}
+    return [{"series": key, "values": values} for key, values in states.items() if values]
+
+
 def cases_file(spec: Spec, normal: Series, cases: Mapping[str, Scenario]) -> Spec:
-    """Every case with every alert at every minute that it names."""
+    """Every case with every alert at every minute that it names, and every record."""
     written = alerting(spec)
     tests = []
     for name, scenario in cases.items():
         unknown = {fires.name for firing in scenario.at.values() for fires in firing} - {*written}
         assert not unknown, (name, unknown)
-        states = {**normal, **scenario.differs}
-        checks = [
-            {
-                "eval_time": f"{minute}m",
-                "alertname": alert,
-                "exp_alerts": [expected(rule, fires) for fires in firing if fires.name == alert],
-            }
-            for minute, firing in scenario.at.items()
-            for alert, rule in written.items()
-        ]
         tests.append(
             {
                 "name": name,
                 "interval": "1m",
-                "input_series": [
-                    {"series": key, "values": values} for key, values in states.items() if values
+                "input_series": input_series(normal, scenario),
+                "alert_rule_test": [
+                    check
+                    for alert, rule in written.items()
+                    for check in checks_of(alert, rule, scenario)
                 ],
-                "alert_rule_test": checks,
+                "promql_expr_test": recorded(spec, scenario),
             }
         )
     return {"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": tests}

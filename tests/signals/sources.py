@@ -16,6 +16,8 @@ from tests.signals import (
     autoscaler_scenarios,
     deployment_scenarios,
     group_scenarios,
+    rollout_scenarios,
+    room_scenarios,
     state_metrics_scenarios,
 )
 from tests.signals.scenario import Scenario, Series
@@ -33,6 +35,8 @@ class Source(Protocol):
 
 SOURCES: Mapping[str, Source] = {
     "groups": group_scenarios,
+    "rollouts": rollout_scenarios,
+    "room": room_scenarios,
     "deployment": deployment_scenarios,
     "autoscaler": autoscaler_scenarios,
     "admission": admission_scenarios,

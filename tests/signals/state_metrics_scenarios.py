@@ -5,13 +5,14 @@ from __future__ import annotations
 from tests.signals.scenario import (
     Scenario,
     Series,
-    World,
+    bound,
     in_namespace,
     phase,
     series,
     steady,
     then,
 )
+from tests.signals.world import World, waiting
 
 from gangform.plan.serving import ServingPlan
 
@@ -89,6 +90,7 @@ def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
                 **one_less,
                 updating(name): then((0, 10), (1, 40), (0, 1)),
                 **{phase(pod): then((0, 10), (1, 40), (0, 1)) for pod in waits},
+                **{bound(pod, f"node-of-{pod}"): f"1+0x9 stale _x39 {steady(1)}" for pod in waits},
             },
             {24: [], 39: [], 41: [blocked, pending], 49: [blocked, pending], 51: []},
         ),
@@ -99,11 +101,13 @@ def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
                     f"{1 + turn % 2}+0x11" for turn in range(10)
                 ),
                 **{phase(pod): " ".join(["1+0x2 0+0x20"] * 5) for pod in waits},
+                **{bound(pod, f"node-of-{pod}"): " ".join(["_x3 1+0x20"] * 5) for pod in waits},
             },
             {minute: [] for minute in (12, 30, 47, 60, 90)},
         ),
         "pods wait, and nothing is rolled out": Scenario(
-            {phase(pod): steady(1) for pod in waits}, {29: [], 30: [pending]}
+            {key: value for pod in waits for key, value in waiting(pod, f"node-of-{pod}").items()},
+            {29: [], 30: [pending]},
         ),
         "a rollout is long, and no pod waits": Scenario({updating(name): steady(1)}, {90: []}),
     }

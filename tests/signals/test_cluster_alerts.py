@@ -96,7 +96,7 @@ def test_a_queue_is_told_of_once() -> None:
     # A queue does not tell whose groups wait: the most patient of its servings counts.
     assert rule["for"] == "2h"
     assert "llm, second" in rule["annotations"]["description"]
-    assert rule["annotations"]["runbook_url"] == f"{RUNBOOKS}QueuePending"
+    assert rule["annotations"]["runbook_url"] == f"{RUNBOOKS}kueue.serving/QueuePending.md"
     assert alerting(found["m/kueue.other"])["QueuePending"]["for"] == "30m"
 
 

@@ -152,11 +152,13 @@ def test_an_alert_in_a_table_leads_to_its_runbook() -> None:
     board = json.loads(written(plan))
     (alert, *_) = alerts(plan.servings[0])
     found = [
-        override["properties"][0]["value"][0]["url"].replace("${__value.text}", alert.name)
+        override["properties"][0]["value"][0]["url"]
+        .replace("${__value.text}", alert.name)
+        .replace("${__data.fields.serving}", "llm")
         for panel in panels(board)
         for override in panel["fieldConfig"]["overrides"]
     ]
-    assert found == [alert.runbook_url] * 2
+    assert found == [alert.runbook_url]
     assert faults(written(plan)) == []
     assert "Runbook" not in written(cluster_plan())
 

@@ -21,6 +21,7 @@ from gangform.inputs.hardware import HardwareShape
 from gangform.units import Resources, Seconds
 
 if TYPE_CHECKING:
+    from gangform.admission.advice import Advice
     from gangform.apis.panels import Panel
 
 
@@ -154,6 +155,10 @@ class Admission(Protocol):
 
     def policy(self, cluster: Cluster) -> Policy:
         """What the plan must respect."""
+        ...
+
+    def advice(self, demands: Sequence[Demand], cluster: Cluster) -> "Advice":
+        """For whoever is called about these demands: all of one serving, or all of one queue."""
         ...
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:

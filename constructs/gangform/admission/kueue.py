@@ -26,6 +26,7 @@ from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.units import Seconds
 
 if TYPE_CHECKING:
+    from gangform.admission.advice import Advice
     from gangform.apis.panels import Panel
 
 RELEASE_MISSING = declare(
@@ -46,6 +47,7 @@ SETS_IGNORED = declare(
     Severity.BREAKS,
     "kueue §2.1",
 )
+
 LEVEL_TOO_LONG = declare(
     "topology-level-too-long",
     "A level key that a Workload cannot carry passes every admission, and then no Workload is made",
@@ -103,6 +105,12 @@ class Kueue:
             has_priority_classes=True,
             evictions="Kueue's evictions",
         )
+
+    def advice(self, demands: Sequence[Demand], cluster: Cluster) -> Advice:
+        """On Workloads and their queue."""
+        from gangform.admission.kueue_advice import advice
+
+        return advice(demands, cluster)
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:
         """Releases, queue, level, integration and the timeout that a slow start runs into."""

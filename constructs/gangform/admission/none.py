@@ -20,6 +20,7 @@ from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import AlertDefaults, Defaults
 
 if TYPE_CHECKING:
+    from gangform.admission.advice import Advice
     from gangform.apis.panels import Panel
 
 HOLDS = "Nothing waits as one: a group that does not fit holds the nodes it got, idle, until the rest is free"
@@ -52,6 +53,19 @@ class Nobody:
             one_workload_per_group=False,
             longest_name=None,
             exclusive=True,
+        )
+
+    def advice(self, demands: Sequence[Demand], cluster: Cluster) -> Advice:
+        """On nodes: nothing waits as one."""
+        from gangform.admission.advice import Advice
+
+        return Advice(
+            waits="Nobody admits: pods are placed one by one, and a group that does not fit holds the nodes it got, "
+            "idle, until the rest is free.",
+            cures=("Free or add whole nodes; the event of a pending pod says what is lacking.",),
+            never=(
+                "Do not roll two servings of one pool at once: each may hold part of the other's group, for ever.",
+            ),
         )
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:

@@ -35,6 +35,7 @@ from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import AlertDefaults, Defaults
 
 if TYPE_CHECKING:
+    from gangform.admission.advice import Advice
     from gangform.apis.panels import Panel
 
 PROVIDER_ON = declare(
@@ -43,6 +44,7 @@ PROVIDER_ON = declare(
     Severity.BREAKS,
     "volcano §5, §6; lab E8",
 )
+
 NEVER_STARTS = declare(
     "gang-waits-for-leader",
     "Under LeaderReady workers are made once the leader runs, and the gang lets no leader run without them",
@@ -100,6 +102,12 @@ class VolcanoPodGroup:
             longest_name=None,
             lws_provider=False,
         )
+
+    def advice(self, demands: Sequence[Demand], cluster: Cluster) -> Advice:
+        """On the PodGroups of ours."""
+        from gangform.admission.volcano_advice import advice
+
+        return advice(demands, own=True)
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:
         """Queue, level, the provider's switch, and whether a required level would be kept."""

@@ -30,6 +30,7 @@ from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import AlertDefaults, Defaults
 
 if TYPE_CHECKING:
+    from gangform.admission.advice import Advice
     from gangform.apis.panels import Panel
 
 PROVIDER_OFF = declare(
@@ -44,6 +45,7 @@ GANG_OF_ONE = declare(
     Severity.DEGRADES,
     "volcano §5; lab E8",
 )
+
 TOPOLOGY_INERT = declare(
     "topology-needs-podgroup",
     "LWS's provider cannot ask Volcano for a topology",
@@ -79,6 +81,12 @@ class Volcano:
             longest_name=None,
             lws_provider=True,
         )
+
+    def advice(self, demands: Sequence[Demand], cluster: Cluster) -> Advice:
+        """On the PodGroups that LWS makes."""
+        from gangform.admission.volcano_advice import advice
+
+        return advice(demands, own=False)
 
     def check(self, demand: Demand, cluster: Cluster) -> Iterator[Finding]:
         """Queue, level, the provider's switch, and what the provider cannot pass on."""

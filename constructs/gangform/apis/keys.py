@@ -42,6 +42,10 @@ POD_INDEX = "apps.kubernetes.io/pod-index"
 """The ordinal in the StatefulSet: under LeaderWorkerSet the group's index on a leader, a worker's own from 1 on
 (`lws §1`)."""
 POD_NAME = "statefulset.kubernetes.io/pod-name"
+SERVICE_NAME = "kubernetes.io/service-name"
+"""On every EndpointSlice, with the name of its Service."""
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+"""A taint by which an operator says that a node is dead: its pods are deleted without an answer of it (`lws §4`)."""
 
 GPU = "nvidia.com/gpu"
 """The extended resource of NVIDIA's device plugin."""

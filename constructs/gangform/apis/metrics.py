@@ -58,7 +58,11 @@ KUBE_STATE_METRICS: Final[Mapping[str, Metric]] = _rows(
         "kube_endpointslice_info": "namespace endpointslice addresstype",
         "kube_endpointslice_endpoints": "namespace endpointslice ready serving terminating "
         "hostname targetref_kind targetref_name targetref_namespace nodename endpoint_zone address",
+        "kube_pod_container_resource_requests": "namespace pod uid container node resource unit",
         "kube_node_spec_unschedulable": "node",
+        "kube_node_status_condition": "node condition status",
+        "kube_node_status_allocatable": "node resource unit",
+        "kube_node_labels": "node",
         "kube_horizontalpodautoscaler_spec_max_replicas": "namespace horizontalpodautoscaler",
         "kube_horizontalpodautoscaler_status_desired_replicas": "namespace horizontalpodautoscaler",
         "kube_horizontalpodautoscaler_status_condition": "namespace horizontalpodautoscaler "

@@ -62,7 +62,8 @@ class Panel(NamedTuple):
     shown: tuple[str, ...] = ()
     """Labels that are columns of a table, in order."""
     link: tuple[str, str, str] | None = None
-    """On a column of a table: its label, what the link is called, and its URL, with `${__value.text}` for the cell."""
+    """On a column of a table: its label, what the link is called, and its URL, with `${__value.text}` for the cell and
+    `${__data.fields.LABEL}` for another one of its row."""
 
 
 class EngineSeries(NamedTuple):

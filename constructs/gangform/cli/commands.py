@@ -257,6 +257,7 @@ COMMANDS: Mapping[str, Callable[[Any], None]] = {
     "init": surroundings.init,
     "cluster": surroundings.cluster,
     "explain": surroundings.explain,
+    "runbook": surroundings.runbook,
     "profiles": surroundings.profiles,
     "schema": surroundings.schema,
     "completion": surroundings.completion,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gangform.cli.parser import add_command, count, file_option, output_option
+from gangform.cli.parser import add_command, cluster_option, count, file_option, output_option
 
 
 def init(commands: Any) -> None:
@@ -92,6 +92,30 @@ def explain(commands: Any) -> None:
     )
     explain.add_argument(
         "path", nargs="?", metavar="PATH", help="a field of that object (default: all of it)"
+    )
+
+
+def runbook(commands: Any) -> None:
+    """Add it."""
+    runbook = add_command(
+        commands,
+        "runbook",
+        "gangform.cli.runbook:runbook",
+        help="say what to look at and type when an alert fires",
+        description="Say what to look at and type when an alert fires: a page for each alert of a serving or a queue, "
+        "with its own names, selectors and numbers. Where a cluster has `monitoring.runbookBase`, `synth` writes the "
+        "same pages to out/CLUSTER/runbooks, and alerts link to them.",
+        examples="  gangform runbook deepseek-r1                        what pages there are\n"
+        "  gangform runbook deepseek-r1 ServingGroupsNotReady  one of them\n"
+        "  gangform runbook deepseek-r1 -o json",
+    )
+    file_option(runbook)
+    cluster_option(runbook)
+    output_option(runbook, formats=("table", "json", "yaml"))
+    runbook.add_argument("subject", metavar="SERVING", help="a serving, or a queue")
+    # Called like the words of other commands, so that options may stand before it.
+    runbook.add_argument(
+        "servings", nargs="*", metavar="ALERT", help="one of its alerts (default: a list of all)"
     )
 
 

@@ -164,11 +164,15 @@ class Monitoring(Model):
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Labels that the Prometheus selects rules and monitors by (`release: …` for kube-prometheus-stack)."""
     kube_state_metrics_job: Line = "kube-state-metrics"
+    node_labels: tuple[LabelKey, ...] = Field(default=(), strict=False)
+    """Node labels that kube-state-metrics exports (`--metric-labels-allowlist=nodes=[…]`): those of the levels let an
+    alert count free domains, those of a pool tell its nodes from others."""
     state_metrics: Literal["stock", "configured"] = "stock"
     """Whether kube-state-metrics has the configuration that comes with the cluster (`kube-state-metrics.yaml`), and so
     shows LeaderWorkerSets, Kueue's Workloads and Volcano's PodGroups; `stock`: no alert reads such a series."""
     runbook_base: Url | None = None
-    """URL before the alert's name; `None`: no runbook links."""
+    """Where the folder `out/<cluster>/runbooks` is published: an alert links to `<base>/<serving>/<alert>.md`. `None`:
+    no links, and no pages are written."""
     dashboard: DashboardInput | None = None
     """A Grafana dashboard of the cluster; `None`: none is made."""
 

@@ -42,6 +42,10 @@ class AlertDefaults(NamedTuple):
     """After the quiet window: a scrape that is missing is no stall."""
     mismatch: Seconds = Seconds(300)
     """Service and groups disagree: leaving endpoints takes preStop and drain."""
+    unscraped: Seconds = Seconds(600)
+    """A leader serves and is not scraped: time to find a new target, and to read a new monitor."""
+    no_room: Seconds = Seconds(900)
+    """The spare group is not there: time for pods that end to go, and for a node to come back from a restart."""
     cordoned: Seconds = Seconds(1800)
     """A node is being drained and a group is still there."""
     missing: Seconds = Seconds(900)

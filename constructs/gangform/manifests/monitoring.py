@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from gangform.apis import core
-from gangform.apis.alerting import METRICS_PATH, Alert
+from gangform.apis.alerting import METRICS_PATH, Alert, Recording
 from gangform.documents.document import Manifest, Node
 from gangform.manifests.pod import metadata
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.serving import ServingPlan
 from gangform.signals.alerts import alerts, linked
 from gangform.signals.queues import watches
+from gangform.signals.records import records
 
 
 def rules(plan: ServingPlan) -> Iterator[Manifest]:
@@ -19,7 +20,13 @@ def rules(plan: ServingPlan) -> Iterator[Manifest]:
     if not plan.monitoring.enabled:
         return
     head = metadata(plan.lead, plan.namespace, plan.name, labels=plan.monitoring.labels)
-    yield _object(head, f"{plan.name}.serving", alerts(plan))
+    yield _object(
+        head,
+        {
+            f"{plan.name}.records": [recording(record) for record in records(plan)],
+            f"{plan.name}.serving": [rule(alert) for alert in alerts(plan)],
+        },
+    )
 
 
 def cluster_rules(plan: ClusterPlan) -> Iterator[Manifest]:
@@ -29,17 +36,24 @@ def cluster_rules(plan: ClusterPlan) -> Iterator[Manifest]:
         head: dict[str, Node] = {"name": each.name, "namespace": each.namespace}
         if watch.labels:
             head["labels"] = dict(sorted(watch.labels.items()))
-        rules = [linked(alert, watch.runbook_base) for alert in each.alerts]
-        yield _object(head, each.name, rules)
+        rules = [rule(linked(alert, watch.runbook_base, each.name)) for alert in each.alerts]
+        yield _object(head, {each.name: rules})
 
 
-def _object(head: Manifest, group: str, alerts: Iterable[Alert]) -> Manifest:
+def _object(head: Manifest, groups: Mapping[str, Sequence[Node]]) -> Manifest:
     return {
         "apiVersion": core.MONITORING,
         "kind": "PrometheusRule",
         "metadata": head,
-        "spec": {"groups": [{"name": group, "rules": [rule(alert) for alert in alerts]}]},
+        "spec": {
+            "groups": [{"name": name, "rules": made} for name, made in groups.items()],
+        },
     }
+
+
+def recording(record: Recording) -> Manifest:
+    """One recording rule."""
+    return {"record": record.record, "expr": record.expr, "labels": dict(record.labels)}
 
 
 def rule(alert: Alert) -> Manifest:

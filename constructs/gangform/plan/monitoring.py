@@ -7,15 +7,17 @@ start. What says that nothing serves does not wait for that (`observability §2`
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gangform.admission.admission import Admission, Demand
+from gangform.admission.admission import Demand
 from gangform.apis import state_metrics
 from gangform.apis.alerting import Alert
 from gangform.findings import Prerequisite
-from gangform.inputs.cluster import Cluster
+from gangform.inputs.cluster import Cluster, Library
 from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.inputs.serving import Serving
+from gangform.plan import room
 from gangform.plan.figures import formula
-from gangform.plan.startup import StartupPlan
+from gangform.plan.resolve import Resolved
+from gangform.plan.role import RolePlan
 from gangform.units import Seconds
 
 STATE_METRICS_FILE = "kube-state-metrics.yaml"
@@ -41,6 +43,10 @@ class MonitoringPlan(NamedTuple):
     """A rollout counts as stalled when nothing has moved for so long."""
     rebuild_window: Seconds
     """In how long the rebuilds of a group are counted."""
+    mismatch_after: Seconds
+    """How long Service and groups may disagree before a warning."""
+    room: room.RoomPlan
+    """How free places for a group are counted."""
     limits: AlertDefaults
     """The waiting times that no start decides."""
     states: frozenset[str]
@@ -48,6 +54,11 @@ class MonitoringPlan(NamedTuple):
     one."""
     admission_alerts: tuple[Alert, ...]
     """What the admission backend tells of this serving."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What no alert tells."""
+        return tuple(room.remarks(self.room)) if self.enabled else ()
 
 
 @formula("worst cold start + margin", source="observability §2")
@@ -68,6 +79,12 @@ def rebuild_window(least: Seconds, starts: int, budget: Seconds) -> Seconds:
     return max(least, Seconds(starts * budget))
 
 
+@formula("grace period + limit", source="observability §6")
+def mismatch_after(grace: Seconds, limit: Seconds) -> Seconds:
+    """A leader that drains is Ready and no endpoint until it is gone."""
+    return Seconds(grace + limit)
+
+
 def states(cluster: Cluster) -> frozenset[str]:
     """The series that the configuration of a cluster's kube-state-metrics makes; none where it is a stock one."""
     if cluster.monitoring.state_metrics == "stock":
@@ -79,14 +96,15 @@ def states(cluster: Cluster) -> frozenset[str]:
 def derive(
     serving: Serving,
     cluster: Cluster,
-    startup: StartupPlan,
-    admission: Admission,
+    lead: RolePlan,
     demands: Sequence[Demand],
+    found: Resolved,
+    library: Library,
     defaults: Defaults,
 ) -> MonitoringPlan:
-    """Thresholds and labels, and what the admission backend tells."""
+    """Thresholds and labels, and what the admission backend tells; `lead` is what all groups have in common."""
     monitoring, limits = cluster.monitoring, defaults.alerts
-    starting = not_ready_after(startup.worst, limits.not_ready_margin)
+    starting = not_ready_after(lead.startup.worst, limits.not_ready_margin)
     pending = serving.pending_alert_after
     pending = limits.pending if pending is None else pending
     return MonitoringPlan(
@@ -97,11 +115,15 @@ def derive(
         not_ready_after=starting,
         pending_after=pending,
         quiet_window=quiet_window(limits.quiet_window, starting),
-        rebuild_window=rebuild_window(limits.rebuild_window, limits.rebuild_starts, startup.budget),
+        rebuild_window=rebuild_window(
+            limits.rebuild_window, limits.rebuild_starts, lead.startup.budget
+        ),
+        mismatch_after=mismatch_after(lead.launch.grace, limits.mismatch),
+        room=room.derive(serving, cluster, lead, library),
         limits=limits,
         states=states(cluster),
         admission_alerts=tuple(
-            admission.alerts(demands, cluster, limits._replace(pending=pending))
+            found.admission.alerts(demands, cluster, limits._replace(pending=pending))
         ),
     )
 

@@ -133,6 +133,7 @@ class _Composer:
     ) -> None:
         """Derive what the later sections share."""
         self.serving, self.cluster, self.table = serving, cluster, table
+        self.library = library
         self.found, self.at, self.searched = found, at, searched
         self.split = split = shape.derive(serving, found.hardware)
         self.choice = shape.choose(serving, split)
@@ -202,12 +203,14 @@ class _Composer:
         count = min(serving.highest_groups, listed) if self.apart else 1
         workloads = tuple(self._workload(index) for index in range(count))
         lead = workloads[0].role
-        asked, backend = [each.role.demand for each in workloads], self.found.admission
-        watch = monitoring.derive(serving, self.cluster, self.startup, backend, asked, self.table)
+        asked = [each.role.demand for each in workloads]
+        seen = self.found, self.library
+        watch = monitoring.derive(serving, self.cluster, lead, asked, *seen, self.table)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [text for stamp in stamped for text in stamp.remarks]
         remarks += rollout.remarks(self.form, self.split.size)
         remarks += [*weights.remarks(serving, self.found.model), *spread.remarks(lead.demand)]
+        remarks += watch.remarks
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
         platform = beside.platform(
             serving,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gangform.apis.panels import NAMESPACE_VARIABLE, SERVING_VARIABLE
-from gangform.apis.promql import either, equal, like, one_of, selector
+from gangform.apis.promql import either, equal, like, literal, one_of, selector, up_to
 from gangform.plan.cluster import ClusterPlan
 
 CHOSEN = f"${SERVING_VARIABLE}"
@@ -24,18 +24,23 @@ class Chosen(NamedTuple):
     sets: tuple[str, ...]
     """Leader StatefulSets."""
     deployments: tuple[str, ...]
+    groups: str = ""
+    """Pattern of the names of groups: a set's with an index that it can have. A set whose name ends in a higher one has
+    pods that are called like workers of it."""
 
     @classmethod
     def of(cls, plan: ClusterPlan) -> Chosen:
         """The names of everything that runs on a cluster."""
-        sets: dict[str, None] = {}
-        deployments: dict[str, None] = {}
-        for serving in plan.servings:
-            for workload in serving.workloads:
-                known = sets if workload.form.can.makes_stateful_sets else deployments
-                known[workload.name] = None
+        highest: dict[str, int] = {}
+        deployments: set[str] = set()
+        for workload in (each for serving in plan.servings for each in serving.workloads):
+            if workload.form.can.makes_stateful_sets:
+                highest[workload.name] = workload.role.identity.highest_index
+            else:
+                deployments.add(workload.name)
+        groups = [f"{literal(name)}-{up_to(highest[name])}" for name in sorted(highest)]
         job = plan.cluster.monitoring.kube_state_metrics_job
-        return cls(job, tuple(sorted(sets)), tuple(sorted(deployments)))
+        return cls(job, tuple(sorted(highest)), tuple(sorted(deployments)), f"({'|'.join(groups)})")
 
     def of_sets(self, series: str) -> str:
         """Series of the leader StatefulSets of the servings chosen, which may be several for one."""
@@ -60,7 +65,7 @@ class Chosen(NamedTuple):
 
     def of_pods(self, series: str, *matchers: str) -> str:
         """Series of all pods of their groups."""
-        return self._pods(series, f"{either(self.sets)}-[0-9]+(-[0-9]+)?", matchers)
+        return self._pods(series, f"{self.groups}(-[0-9]+)?", matchers)
 
     def of_budgets(self, series: str) -> str:
         """Series of their budgets: one of a serving, or one of each of its groups."""

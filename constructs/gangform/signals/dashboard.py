@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from gangform.admission.admission import backend
 from gangform.apis import alerting
-from gangform.apis.alerting import series_label
+from gangform.apis.alerting import Alert, series_label
 from gangform.apis.core import APP_NAME
 from gangform.apis.panels import (
     UID_LIMIT,
@@ -32,6 +32,7 @@ from gangform.plan.cluster import ClusterPlan
 from gangform.plan.identity import OWNER
 from gangform.plan.serving import ServingPlan
 from gangform.signals import records
+from gangform.signals.alerts import linked
 from gangform.signals.chosen import CHOSEN, HERE, Chosen, by_workload_of, workload_of
 
 _MINE = f"{HERE}, {like('serving', CHOSEN)}"
@@ -131,10 +132,11 @@ def _now(runbooks: str | None) -> Iterator[Panel]:
 
 
 def _runbook(base: str | None) -> tuple[str, str, str] | None:
-    """From an alert's name to its runbook."""
-    return (
-        None if base is None else ("alertname", "Runbook", f"{base.rstrip('/')}/${{__value.text}}")
-    )
+    """From an alert's name to the page about it and its serving, which the row names."""
+    if base is None:
+        return None
+    page = linked(Alert("${__value.text}", "", "info", "", ""), base, "${__data.fields.serving}")
+    return "alertname", "Runbook", f"{page.runbook_url}"
 
 
 def _groups(names: Chosen) -> Iterator[Panel]:
@@ -149,7 +151,7 @@ def _groups(names: Chosen) -> Iterator[Panel]:
         return
     pending = names.of_pods(alerting.POD_PHASE, equal("phase", "Pending"))
     pods = f"max by (namespace, pod) ({pending})"
-    group = f"(({'|'.join(names.sets)})-[0-9]+)(-[0-9]+)?"
+    group = f"{names.groups}(-[0-9]+)?"
     groups = f'max by (namespace, serving, group) (label_replace({_of_serving(pods)}, "group", "$1", "pod", "{group}"))'
     yield Panel(
         "Pending",
@@ -290,7 +292,6 @@ def _admission(plan: ClusterPlan) -> tuple[Panel, ...]:
                 (Query(f"count by ({', '.join(keys)}) ({firing})", "firing"),),
                 look="table",
                 shown=keys,
-                link=_runbook(plan.cluster.monitoring.runbook_base),
             )
         )
     return joined(made)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gangform.apis.alerting import Alert
 from gangform.plan.cluster import ClusterPlan
+from gangform.plan.queues import QueuePlan
 from gangform.signals import states
 
 NAMES = (
@@ -22,11 +23,15 @@ NAMES = (
 """Every alert that an admission backend gives, on a serving or a queue."""
 
 
+STATES = "kube-state-metrics.objects"
+"""What the rules are called that are about the exporter's configuration."""
+
+
 class Watch(NamedTuple):
     """One object of rules about a cluster."""
 
     name: str
-    """With a dot, which no name of a serving has."""
+    """With a dot, which no name of a serving has; the folder of its pages is called so too."""
     namespace: str
     alerts: tuple[Alert, ...]
 
@@ -34,7 +39,12 @@ class Watch(NamedTuple):
 def watches(plan: ClusterPlan) -> Iterator[Watch]:
     """The rules of a cluster: an object for each of its queues, and one for kube-state-metrics' configuration."""
     for queue in plan.queues:
-        yield Watch(f"{queue.backend}.{queue.name}", queue.namespace, queue.alerts)
+        yield Watch(name_of(queue), queue.namespace, queue.alerts)
     if alerts := tuple(states.missing(plan)):
         space = min(serving.namespace for serving in plan.servings)
-        yield Watch("kube-state-metrics.objects", space, alerts)
+        yield Watch(STATES, space, alerts)
+
+
+def name_of(queue: QueuePlan) -> str:
+    """What the rules of a queue are called: two backends may each have one of its name."""
+    return f"{queue.backend}.{queue.name}"

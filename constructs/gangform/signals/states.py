@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from gangform.apis import alerting
 from gangform.apis import state_metrics as api
 from gangform.apis.alerting import Alert
-from gangform.apis.promql import Exporter, boxed, equal, one_of, selector
+from gangform.apis.promql import boxed, equal, one_of, selector
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.monitoring import STATE_METRICS_FILE, STATE_METRICS_MISSING
 from gangform.plan.serving import ServingPlan
 from gangform.signals.queries import GroupSets
+from gangform.signals.replicas import sets_of
 
 LAGGING = "ServingControllerLagging"
 BLOCKED = "ServingRolloutBlockedOnCapacity"
@@ -29,10 +30,8 @@ def alerts(plan: ServingPlan) -> Iterator[Alert]:
     watch = plan.monitoring
     if not watch.states or not plan.choice.form.can.makes_stateful_sets:
         return
-    exporter = Exporter(job=watch.job, namespace=plan.namespace)
-    names = tuple(workload.name for workload in plan.workloads)
     who = f"{plan.name} in namespace {{{{ $labels.namespace }}}}"
-    sets = GroupSets(exporter=exporter, names=names, size=plan.lead.shape.size)
+    sets = sets_of(plan)
     if not plan.lead.rollout.partition:
         # A held canary is a rollout that never ends, and a pod that waits then belongs to no update.
         yield Alert(
@@ -41,7 +40,7 @@ def alerts(plan: ServingPlan) -> Iterator[Alert]:
             for_=watch.limits.blocked,
             severity="warning",
             summary="A rollout waits for room.",
-            description=f"{{{{ $value }}}} pods of {who} have been pending for {watch.limits.blocked} in the middle of "
+            description=f"{{{{ $value }}}} pods of {who} have had no node for {watch.limits.blocked} in the middle of "
             "a rollout, and no group became ready meanwhile: the new group finds no quota, no nodes or no domain that "
             "holds it.",
         )
@@ -70,7 +69,7 @@ def _blocked(sets: GroupSets, quiet: int) -> str:
     ready = sets.exporter.select(api.SETS_READY, own)
     moves = f"max by (namespace) (changes({ready}[{quiet}])) == 0"
     return (
-        f"{boxed(sets.pending)}\nand on (namespace)\n({updating} == 1)\n"
+        f"{boxed(sets.waiting)}\nand on (namespace)\n({updating} == 1)\n"
         f"and on (namespace)\n({moves})"
     )
 

@@ -1,0 +1,344 @@
+"""A page for every alert, in every form: its commands are those of the plan, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from tests.signals.forms import FORMS
+from tests.signals.kubectl import Command, commands, parse
+from tests.signals.scenario import MakePlan
+
+from gangform.admission.admission import BACKENDS
+from gangform.apis.alerting import Alert
+from gangform.inputs.cluster import Cluster, Installed, Monitoring, Pool
+from gangform.inputs.serving import Admission, Disruption
+from gangform.plan.cluster import ClusterPlan, plan_cluster
+from gangform.plan.serving import ServingPlan
+from gangform.signals import runbooks
+from gangform.signals.alerts import NAMES, alerts
+from gangform.signals.runbook_facts import ClusterFacts, QueueFacts, ServingFacts
+from gangform.units import Seconds
+
+TEMPLATES = Path(runbooks.__file__).parent / "templates" / "runbooks"
+WRITTEN = sorted(
+    path.name.removesuffix(".md.j2") for path in TEMPLATES.glob("*.md.j2") if path.name[0].isupper()
+)
+"""Alerts with a page, also those that other sources give."""
+OF_SERVINGS = [name for name in WRITTEN if name.startswith("Serving")]
+OF_SCALERS = [name for name in OF_SERVINGS if name.startswith("ServingAutoscaler")]
+OF_QUEUES = [name for name in WRITTEN if name.startswith("Queue")]
+
+Shape = tuple[str, dict[str, object]]
+SHAPES: dict[str, Shape] = {
+    **{form: (form, {}) for form in FORMS},
+    **{
+        f"{form} under {backend}": (
+            form,
+            {"admission": Admission(backend=backend, queue="serving")},
+        )
+        for form in ("groups", "deployment")
+        for backend in BACKENDS
+        if backend != "none"
+    },
+    "groups drained by hand": ("groups", {"disruption": Disruption(mode="perGroup")}),
+}
+"""Every form, backend, budget and autoscaler whose pages differ."""
+
+
+def alert(name: str, after: Seconds | None = Seconds(600)) -> Alert:
+    return Alert(
+        name=name,
+        expr="vector(1)",
+        severity="warning",
+        summary="Something is wrong.",
+        description="",
+        for_=after,
+    )
+
+
+def cluster(plan: ServingPlan) -> ClusterPlan:
+    return plan_cluster(
+        Cluster(
+            name="prod",
+            versions=Installed(kubernetes="1.36", lws="0.10", kueue="0.19", volcano="1.15"),
+            foundation="all",
+            pools={"gpu": Pool(hardware="eight")},
+        ),
+        [plan],
+    )
+
+
+@pytest.fixture(params=SHAPES)
+def plan(request: pytest.FixtureRequest, make_plan: MakePlan) -> ServingPlan:
+    form, changes = SHAPES[request.param]
+    return make_plan(form, **changes)
+
+
+def pages(plan: ServingPlan) -> Iterator[str]:
+    """Each page that a serving of this form could have, also those of alerts that it has not."""
+    names = [
+        name for name in OF_SERVINGS if plan.lead.scaling is not None or name not in OF_SCALERS
+    ]
+    facts = ServingFacts(plan, cluster(plan), frozenset(names))
+    book = runbooks.Book(facts, tuple(map(alert, names)))
+    for each in book.alerts:
+        yield book.page(each)
+
+
+# ── there is one ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_alert_has_a_page(name: str) -> None:
+    assert runbooks.has_page(name)
+
+
+def test_an_alert_links_to_its_page(make_plan: MakePlan) -> None:
+    plan = make_plan("autoscaled")
+    book, *_ = runbooks.books(cluster(plan))
+    made = dict(runbooks.files(cluster(plan)))
+    for each in book.alerts:
+        assert each.runbook_url == f"https://runbooks.example.com/serving/llm/{each.name}.md"
+        assert made[f"runbooks/llm/{each.name}.md"].startswith(f"# {each.name}: llm\n")
+    assert len(made) == len(book.alerts) + 1
+
+
+def test_pages_are_files_only_where_an_alert_links_to_one(make_plan: MakePlan) -> None:
+    def asked(monitoring: Monitoring) -> bool:
+        plan = cluster(make_plan())
+        return runbooks.asked(
+            plan._replace(cluster=plan.cluster.model_copy(update={"monitoring": monitoring}))
+        )
+
+    assert not asked(Monitoring())
+    assert asked(Monitoring(runbook_base="https://r.example.com"))
+    assert not asked(Monitoring(runbook_base="https://r.example.com", enabled=False))
+
+
+def test_a_fleet_that_asks_for_none_imports_no_templates() -> None:
+    code = (
+        "import sys; from gangform.companions import companions, wanted; assert not companions([]) and not wanted([]);"
+        "sys.exit('jinja2' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ── what stands in it ────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_page_of_every_form_renders(plan: ServingPlan) -> None:
+    for text in pages(plan):
+        prose = re.sub(r"```.*?```|`[^`]*`", "code", text, flags=re.S)
+        assert not re.search(r"\{[{%#]|None|  +\S|<\w+\.", prose), text
+        titles = re.findall(r"^## (.*)$", text, re.M)
+        assert titles[:4] == ["Look", "Decide", "Do not", "When it fires, when it clears"]
+        assert text.count("```") in (2, 4)
+        decide, never = (
+            text.split(f"## {title}")[1].split("\n## ")[0] for title in ("Decide", "Do not")
+        )
+        assert len(re.findall("^- ", decide, re.M)) >= 2 and re.search("^- ", never, re.M), text
+        assert len(text.splitlines()) < 60
+
+
+def test_it_counts_in_groups_and_gpus(make_plan: MakePlan) -> None:
+    def said(form: str) -> str:
+        book, *_ = runbooks.books(cluster(make_plan(form)))
+        return book.contents
+
+    assert (
+        "One group is 3 pods of 8 GPUs: 24 GPUs. 2 groups are wanted, 48 GPUs. With one missing 1 of 2 keep serving, "
+        "50 % of the capacity." in said("groups")
+    )
+    assert "One replica is 1 pod of 8 GPUs. 2 replicas are wanted, 16 GPUs." in said("deployment")
+    assert "2 groups are wanted, 32 GPUs." in said("sets of one group")
+    assert (
+        "The autoscaler keeps 2 to 4 groups, 32 to 64 GPUs. With one missing 1 of 2 at the least keep serving"
+        in said("autoscaled")
+    )
+
+
+@pytest.mark.parametrize("form", ["groups", "sets of one group"])
+def test_a_whole_group_goes_by_its_leader(make_plan: MakePlan, form: str) -> None:
+    plan = make_plan(form)
+    leader = "llm-$GROUP-0" if form == "sets of one group" else "llm-$GROUP"
+    for name in ("ServingLeaderReadyGroupIncomplete", "ServingEngineStalled"):
+        text = ServingFacts(plan, cluster(plan), frozenset())
+        page = runbooks.Book(text, ()).page(alert(name))
+        assert f'`kubectl delete pod -n m "{leader}"`' in page
+        assert "Do not delete a single worker" in page
+        assert "first byte" in page
+
+
+def test_what_a_drain_does_is_said_by_the_budget(make_plan: MakePlan) -> None:
+    def page(mode: Literal["serial", "perGroup"]) -> str:
+        plan = make_plan(disruption=Disruption(mode=mode))
+        facts = ServingFacts(plan, cluster(plan), frozenset())
+        return runbooks.Book(facts, ()).page(alert("ServingGroupOnCordonedNode"))
+
+    assert "the budget lets one group go at a time" in page("serial")
+    assert "disruption.released" in page("perGroup") and "Cordon **all** nodes" in page("perGroup")
+
+
+def test_who_admits_has_its_say(make_plan: MakePlan) -> None:
+    def page(backend: str) -> str:
+        plan = make_plan(admission=Admission(backend=backend, queue="serving"))
+        facts = ServingFacts(plan, cluster(plan), frozenset())
+        return runbooks.Book(facts, ()).page(alert("ServingGroupPodsPending"))
+
+    assert "SchedulingGated" in page("kueue") and "field is immutable" in page("kueue")
+    assert "leaderworkerset-llm-[0-9]+-" in page("kueue")
+    assert "^(NAME|llm-[0-9]+-)" in page("volcano")
+    assert "placed one by one" in page("none")
+
+
+def test_the_wait_is_the_alerts_own(make_plan: MakePlan) -> None:
+    plan = make_plan()
+    book, *_ = runbooks.books(cluster(plan))
+    for each in book.alerts:
+        told = "Fires at the first look" if each.for_ is None else f"Fires after {each.for_}"
+        assert told in book.page(each)
+    assert str(plan.lead.startup.worst) in book.page(alert("ServingGroupsNotReady"))
+
+
+# ── commands ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_command_is_whole_and_selects_what_the_plan_selects(plan: ServingPlan) -> None:
+    seen = 0
+    for text in pages(plan):
+        for line in commands(text):
+            command = parse(line)
+            assert command.flags.get("-n", plan.namespace) in (plan.namespace, "lws-system"), line
+            _selects(plan, command, line)
+            _names(plan, command, line)
+            seen += 1
+    assert seen > 80
+
+
+def _labels(selector: str) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in selector.split(","))
+
+
+def _selects(plan: ServingPlan, command: Command, line: str) -> None:
+    if "-l" not in command.flags:
+        return
+    labels = _labels(command.flags["-l"])
+    role = plan.lead
+    gpu = role.hardware.gpu
+    allowed = [
+        dict(plan.traffic.pods),
+        dict(plan.traffic.leaders),
+        dict(role.identity.object_labels),
+        {"kubernetes.io/service-name": plan.traffic.service},
+        {gpu.product_label: gpu.product},
+        {"app.kubernetes.io/name": "kube-state-metrics"},
+    ]
+    if "$GROUP" not in command.flags["-l"]:
+        assert labels in allowed, line
+        return
+    for index in range(2):
+        found = {key: value.replace("$GROUP", str(index)) for key, value in labels.items()}
+        if len(plan.workloads) > 1:
+            assert found == dict(plan.workloads[index].role.identity.selectors.pods), line
+        else:
+            group = role.identity.selectors.group
+            assert group is not None and found == dict(group(index)), line
+
+
+def _names(plan: ServingPlan, command: Command, line: str) -> None:
+    """A leader is the pod of the metrics' pattern, and a set one of the plan's."""
+    names = [workload.name for workload in plan.workloads]
+    ours = command.flags.get("-n") == plan.namespace
+    if ours and command.verb in ("logs", "delete") and command.words and "$POD" not in line:
+        leader = command.words[-1].replace("$GROUP", "1")
+        assert leader == (f"{names[1]}-0" if len(names) > 1 else f"{names[0]}-1"), line
+    if command.words[:1] == ("statefulsets",):
+        assert list(command.words[1:]) == names, line
+
+
+@pytest.mark.parametrize("form", ["groups", "deployment", "sets of one group"])
+def test_a_filter_finds_its_own_and_no_sibling(make_plan: MakePlan, form: str) -> None:
+    plan = make_plan(form)
+    book, *_ = runbooks.books(cluster(plan))
+    lines = [
+        line
+        for each in book.alerts
+        for line in commands(book.page(each))
+        if "get events" in line and "grep" in line
+    ]
+    (pattern,) = {parse(line).filters[0][2] for line in lines}
+    mine = {
+        "groups": ["leaderworkerset/llm", "pod/llm-0", "pod/llm-10-2", "statefulset/llm-1"],
+        "deployment": ["deployment/llm", "pod/llm-6c9d7f8b5-x2x4q"],
+        "sets of one group": ["leaderworkerset/llm-1", "pod/llm-1-0", "pod/llm-0-0-1"],
+    }[form]
+    others = ["pod/llmx-0", "pod/x-llm-0", "leaderworkerset/llm_x"]
+    others += [] if form == "deployment" else ["pod/llm-x-0", "deployment/llm-x"]
+
+    def matches(name: str) -> bool:
+        done = subprocess.run(
+            ["grep", "-qE", pattern],
+            input=f"5m  Normal  Pulled  {name}   text\n",
+            text=True,
+            check=False,
+        )
+        assert done.returncode in (0, 1)
+        return done.returncode == 0
+
+    assert [name for name in mine if not matches(name)] == []
+    assert [name for name in others if matches(name)] == []
+
+
+# ── links ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_links_among_pages_resolve(plan: ServingPlan) -> None:
+    made = dict(runbooks.files(cluster(plan)))
+    for path, text in made.items():
+        for target in re.findall(r"\]\(([^)]*)\)", text):
+            assert str(Path(path).parent / target) in made, (path, target)
+    assert {path for path in made if path.startswith("runbooks/llm/")} == {
+        "runbooks/llm/README.md",
+        *(f"runbooks/llm/{each.name}.md" for each in alerts(plan)),
+    }
+
+
+def test_a_page_speaks_of_no_page_that_is_not_there(plan: ServingPlan) -> None:
+    facts = ServingFacts(plan, cluster(plan), frozenset())
+    for name in OF_SERVINGS:
+        if plan.lead.scaling is not None or name not in OF_SCALERS:
+            text = runbooks.Book(facts, ()).page(alert(name))
+            assert re.findall(r"\]\(([^)]*)\)", text) == ["README.md"], name
+            assert not re.search(r":\s*$", text, re.M), name
+
+
+# ── queues and clusters ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "none"])
+@pytest.mark.parametrize("name", OF_QUEUES)
+def test_a_queue_has_pages_too(make_plan: MakePlan, backend: str, name: str) -> None:
+    plan = make_plan(admission=Admission(backend=backend, queue="serving"))
+    found = cluster(plan)
+    (queue,) = found.queues
+    facts = QueueFacts(queue, found, frozenset(OF_QUEUES))
+    text = runbooks.Book(facts, ()).page(alert(name))
+    assert text.startswith(f"# {name}: {backend}.serving\n")
+    assert "llm: " in text and "24 GPUs" in text
+    lines = [parse(line) for line in commands(text)]
+    assert lines
+    links = re.findall(r"\]\(([^)]*)\)", text)
+    assert set(links) <= {"README.md", *(f"{each}.md" for each in OF_QUEUES)}
+
+
+def test_a_cluster_has_a_page_too(make_plan: MakePlan) -> None:
+    facts = ClusterFacts(cluster(make_plan()), frozenset())
+    text = runbooks.Book(facts, ()).page(alert("StateMetricsMissing"))
+    assert text.startswith("# StateMetricsMissing: kube-state-metrics.objects\n")
+    assert [parse(line) for line in commands(text)]
