@@ -125,8 +125,7 @@ def bundle(plan: ServingPlan) -> Bundle:
     Raises:
         InputError: With what breaks in the plan, before anything is built; else with the patches that do not fit.
     """
-    broken = [finding for finding in plan.findings if finding.breaks]
-    if broken:
+    if broken := [finding for finding in plan.findings if finding.breaks]:
         raise InputError(broken)
     documents, patched = with_patches(plan, list(built(plan)))
     done = sorted((finish(each, plan.gitops) for each in documents), key=lambda each: each.wave)
