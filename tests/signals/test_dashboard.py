@@ -16,7 +16,9 @@ from tests.signals.boards import BACKENDS, cluster_plan, panels, queries, writte
 from tests.signals.grafana_types import faults
 
 from gangform.apis import metrics, queue_metrics
+from gangform.apis.versions import Release
 from gangform.bundle import foundation
+from gangform.engines import vllm_series
 from gangform.findings import InputError
 from gangform.inputs.cluster import DashboardInput, Monitoring
 from gangform.inputs.load import load_text
@@ -109,7 +111,8 @@ def test_only_series_that_somebody_exports_are_asked_for(backend: str, release: 
         for name, inside in selected:
             labels = {label for label, _ in MATCHER.findall(inside)}
             if name.startswith("vllm:"):
-                assert metrics.standing(name) == "exported", name
+                stem = re.sub("_(total|bucket)$", "", name.removeprefix("vllm:"))
+                assert vllm_series.SERIES.has(stem, Release.parse(release)), name
                 assert labels <= {"namespace", "app_kubernetes_io_name"}
             else:
                 assert labels <= LABELS[name], name
@@ -127,6 +130,12 @@ def test_an_engines_series_are_those_of_its_release(release: str, names: set[str
     board = written(cluster_plan("none", {"a": "deployment"}, engine=release))
     found = set(re.findall(r"vllm:(?:\w+_cache|time_per|inter)\w+", board))
     assert found == names
+
+
+def test_nothing_is_shown_of_an_engine_whose_series_nobody_read() -> None:
+    board = written(cluster_plan("none", {"a": "deployment"}, engine="0.7.3"))
+    assert "vllm:" not in board
+    assert '"title": "Engine"' not in board
 
 
 def test_the_reason_of_waiting_is_shown_where_the_release_says_it() -> None:

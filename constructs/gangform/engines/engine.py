@@ -10,9 +10,12 @@ from decimal import Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, cast
 
+from gangform.apis.alerting import Alert
 from gangform.apis.forms import Rendezvous
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest
+from gangform.engines.watched import Objective as Objective
+from gangform.engines.watched import Watched as Watched
 from gangform.findings import Finding, Path
 from gangform.units import Bytes, Seconds
 
@@ -338,6 +341,18 @@ class Engine(Protocol):
 
     def panels(self, release: Release, series: "EngineSeries") -> "Sequence[Panel]":
         """What a dashboard shows of it: latency, load, cache, by the series that the release has."""
+        ...
+
+    def alerts(self, ask: LaunchRequest, watched: Watched) -> Sequence[Alert]:
+        """Alerts on the series that its release exports."""
+        ...
+
+    def blind_spots(self, ask: LaunchRequest) -> Sequence[str]:
+        """What its series do not show, in words, each with the alert that is missing for it."""
+        ...
+
+    def first_token_bounds(self, ask: LaunchRequest) -> Sequence[str]:
+        """Times to the first token that its histogram tells apart, in seconds, as exported; empty: not known."""
         ...
 
     def read(self, container: Manifest) -> EngineReading | None:

@@ -1,6 +1,8 @@
 """What a dashboard shows of vLLM: latency by serving, load and cache by leader, by the names of the release.
 
-Only leaders export (`engines §4.1`). Histograms have buckets, so a quantile is as exact as they are.
+Only leaders export (`engines §4.1`), each of its ranks apart where data is parallel; a replaced leader has the name of
+the one before it, so that gauges are folded by rank before they are summed. A quantile is as exact as the buckets of
+the histogram.
 """
 
 from __future__ import annotations
@@ -10,53 +12,51 @@ from decimal import Decimal
 
 from gangform.apis.panels import RATE, EngineSeries, Panel, Query, Step
 from gangform.apis.versions import Release
+from gangform.engines import vllm_series as api
 
-_SHARE_OF_CACHE = Release(0, 9, 2)
-"""`gpu_cache_usage_perc` became `kv_cache_usage_perc` (`engines §4.1`)."""
-_BETWEEN_TOKENS = Release(0, 10, 2)
-"""`time_per_output_token_seconds` became `inter_token_latency_seconds`; the old one is hidden from 0.12 on
-(vllm#24110, vllm#32661; `v1/metrics/loggers.py` of 0.10.2)."""
+_BETWEEN = "inter_token_latency_seconds"
+_BETWEEN_BEFORE = "time_per_output_token_seconds"
+"""The same under its former name (vllm#24110)."""
+_PROMPTS = "prompt_tokens"
+_GENERATED = "generation_tokens"
 _QUANTILES = ("0.5", "0.95", "0.99")
+_LEADER = "{{pod}}"
 
 
 def panels(release: Release, series: EngineSeries) -> Iterator[Panel]:
-    """Latency first: it is what users see."""
-    between = "inter_token_latency" if release >= _BETWEEN_TOKENS else "time_per_output_token"
-    cache = "kv" if release >= _SHARE_OF_CACHE else "gpu"
-    by_leader = "{{pod}}"
-    by_serving = f"{{{{{series.serving}}}}}"
+    """Latency first: it is what users see. Nothing of a release whose series were not read."""
+    if not api.known(release):
+        return
+    between = _BETWEEN if api.SERIES.has(_BETWEEN, release) else _BETWEEN_BEFORE
+    cache = api.KV if api.SERIES.has(api.KV, release) else api.KV_BEFORE
+    serving = f"{{{{{series.serving}}}}}"
     yield Panel(
         "Time to first token",
         "Half, 95 and 99 of 100 requests had their first token within this time, waiting included.",
-        _quantiles(series, "vllm:time_to_first_token_seconds"),
+        _quantiles(series, api.FIRST_TOKEN),
         unit="s",
     )
     yield Panel(
         "Time between tokens",
         "Time from one output of a request to its next. With speculative decoding an output may hold several tokens.",
-        _quantiles(series, f"vllm:{between}_seconds"),
+        _quantiles(series, between),
         unit="s",
     )
     yield Panel(
         "Requests waiting, by leader",
         "Requests that a group has taken and not begun. Below its saturation this is 0.",
-        (Query(_by_pod(series, "vllm:num_requests_waiting"), by_leader),),
+        (Query(_of_ranks(series, api.WAITING), _LEADER),),
     )
     yield Panel(
         "Requests running, by leader",
         "Requests in the batch of each group. A group without any beside busy ones gets no traffic.",
-        (Query(_by_pod(series, "vllm:num_requests_running"), by_leader),),
+        (Query(_of_ranks(series, api.RUNNING), _LEADER),),
     )
     yield Panel(
         "KV cache in use, by leader",
         "Near 1 requests are preempted and begin again. Below it this says nothing of saturation: prefill may queue "
         "with little cache in use.",
-        (
-            Query(
-                f"max by (namespace, pod) ({series.select(f'vllm:{cache}_cache_usage_perc')})",
-                by_leader,
-            ),
-        ),
+        (Query(f"max by (namespace, pod) ({_select(series, cache)})", _LEADER),),
         unit="percentunit",
         steps=(Step(None, "green"), Step(Decimal("0.9"), "orange")),
         most=1,
@@ -64,20 +64,15 @@ def panels(release: Release, series: EngineSeries) -> Iterator[Panel]:
     yield Panel(
         "Preemptions",
         "Requests that lost their cache and are computed again, a second.",
-        (Query(_rate(series, "vllm:num_preemptions_total", series.serving), by_serving),),
+        (Query(_rate(series, api.PREEMPTIONS, series.serving), serving),),
         unit="cps",
     )
     yield Panel(
         "Tokens",
         "Tokens read from prompts and tokens generated, a second.",
         (
-            Query(
-                _rate(series, "vllm:prompt_tokens_total", series.serving), f"{by_serving} prompt"
-            ),
-            Query(
-                _rate(series, "vllm:generation_tokens_total", series.serving),
-                f"{by_serving} generated",
-            ),
+            Query(_rate(series, _PROMPTS, series.serving), f"{serving} prompt"),
+            Query(_rate(series, _GENERATED, series.serving), f"{serving} generated"),
         ),
         unit="cps",
     )
@@ -86,16 +81,21 @@ def panels(release: Release, series: EngineSeries) -> Iterator[Panel]:
         "Requests a second by why they ended: `stop` and `length` are answers, `abort` is a client that left.",
         (
             Query(
-                _rate(series, "vllm:request_success_total", f"{series.serving}, finished_reason"),
-                f"{by_serving} {{{{finished_reason}}}}",
+                _rate(series, api.FINISHED, f"{series.serving}, finished_reason"),
+                f"{serving} {{{{finished_reason}}}}",
             ),
         ),
         unit="reqps",
     )
 
 
+def _select(series: EngineSeries, name: str) -> str:
+    return series.select(f"{api.PREFIX}{name}")
+
+
 def _quantiles(series: EngineSeries, histogram: str) -> tuple[Query, ...]:
-    rates = f"sum by ({series.serving}, le) (rate({series.select(f'{histogram}_bucket')}[{RATE}]))"
+    counts = _select(series, f"{histogram}_bucket")
+    rates = f"sum by ({series.serving}, le) (rate({counts}[{RATE}]))"
     return tuple(
         Query(
             f"histogram_quantile({quantile}, {rates})",
@@ -106,9 +106,9 @@ def _quantiles(series: EngineSeries, histogram: str) -> tuple[Query, ...]:
 
 
 def _rate(series: EngineSeries, counter: str, by: str) -> str:
-    return f"sum by ({by}) (rate({series.select(counter)}[{RATE}]))"
+    return f"sum by ({by}) (rate({_select(series, f'{counter}_total')}[{RATE}]))"
 
 
-def _by_pod(series: EngineSeries, gauge: str) -> str:
+def _of_ranks(series: EngineSeries, gauge: str) -> str:
     """Over the ranks of a leader that export apart."""
-    return f"sum by (namespace, pod) ({series.select(gauge)})"
+    return f"sum by (namespace, pod) (max by (namespace, pod, engine) ({_select(series, gauge)}))"
