@@ -168,6 +168,9 @@ def engine(serving: str, pod: str) -> Series:
     found: Series = {
         row("num_requests_waiting", engine="0"): steady(1),
         row("num_requests_running", engine="0"): steady(2),
+        # The leader before this one, which had the same name.
+        row("num_requests_waiting", engine="0", instance="old"): steady(1),
+        row("num_requests_running", engine="0", instance="old"): steady(2),
         row("kv_cache_usage_perc", engine="0"): f"0.25+0x{END}",
         row("num_preemptions_total"): f"0+30x{END}",
         row("prompt_tokens_total"): f"0+6000x{END}",
