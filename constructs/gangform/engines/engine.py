@@ -316,7 +316,15 @@ class Translation(NamedTuple):
     """Words that were left out, and why; those that gangform writes by itself are not among them."""
 
 
-class Engine(Protocol):
+class Reader(Protocol):
+    """What reads an engine's command line in foreign manifests."""
+
+    def read(self, container: Manifest) -> EngineReading | None:
+        """What a container would do; `None`: not this engine, or not certain."""
+        ...
+
+
+class Engine(Reader, Protocol):
     """One inference engine. Stateless."""
 
     name: ClassVar[str]
@@ -355,20 +363,8 @@ class Engine(Protocol):
         """Times to the first token that its histogram tells apart, in seconds, as exported; empty: not known."""
         ...
 
-    def read(self, container: Manifest) -> EngineReading | None:
-        """What a container would do; `None`: not this engine, or not certain."""
-        ...
-
     def translate(self, container: Manifest) -> Translation | None:
         """Its command line in the words of the inputs; `None`: not this engine, or not certain."""
-        ...
-
-
-class Reader(Protocol):
-    """What reads an engine's command line in foreign manifests."""
-
-    def read(self, container: Manifest) -> EngineReading | None:
-        """What a container would do; `None`: not this engine, or not certain."""
         ...
 
 
