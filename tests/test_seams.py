@@ -19,6 +19,7 @@ from gangform.admission.admission import BACKENDS, Demand, Policy, Recognised, S
 from gangform.admission.advice import Advice
 from gangform.apis.alerting import Alert
 from gangform.apis.forms import GroupView
+from gangform.apis.panels import EngineSeries, Panel, Query
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest
 from gangform.engines.engine import (
@@ -35,11 +36,13 @@ from gangform.engines.engine import (
     Watched,
 )
 from gangform.findings import Code, Finding, InputError, InputPath, Prerequisite, Severity
-from gangform.inputs.cluster import Cluster, Fleet, Monitoring
+from gangform.inputs.cluster import Cluster, DashboardInput, Fleet, Monitoring
 from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.inputs.objectives import Objectives
 from gangform.inputs.serving import Admission, Engine, Serving
+from gangform.plan.cluster import plan_cluster
 from gangform.plan.serving import plan_serving
+from gangform.signals.dashboard import dashboard
 from gangform.synth import Synthesis, synthesise
 from gangform.units import Bytes, Seconds
 
@@ -101,6 +104,9 @@ class Toy:
             drain=Seconds(0),
             grace=Seconds(30),
         )
+
+    def panels(self, release: Release, series: EngineSeries) -> Sequence[Panel]:
+        return (Panel("Toys", "Awake.", (Query(series.select("toy:awake"), f"toys {release}"),)),)
 
     def alerts(self, ask: LaunchRequest, watched: Watched) -> Sequence[Alert]:
         asleep = f"{watched.select('toy:asleep')} > {ask.context}"
@@ -185,6 +191,9 @@ class Turnstile:
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         return ()
+
+    def panels(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Panel]:
+        return (Panel("Turns", "Of the gate.", (Query("sum(turnstile_turns)"),)),)
 
     def alerts(
         self, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
@@ -352,3 +361,18 @@ def test_the_plan_repeats_what_a_backend_says_in_words() -> None:
     assert "a turnstile" in [need.what for need in plan.prerequisites]
     assert plan.lead.memory.utilization == Decimal("0.5")
     assert plan.lead.memory.source == "the toy's box"
+
+
+def test_a_dashboard_shows_what_the_toys_have_to_show() -> None:
+    asked = Monitoring(dashboard=DashboardInput(namespace="monitoring"))
+    cluster = toy_cluster().model_copy(update={"monitoring": asked})
+    plan = plan_serving(toy_serving(2), cluster=cluster, library=matrix.LIBRARY)
+    panels = {
+        panel.title: panel.queries
+        for row in dashboard(plan_cluster(cluster, [plan])).rows
+        for panel in row.panels
+    }
+    assert panels["Turns"] == (Query("sum(turnstile_turns)"),)
+    (awake,) = panels["Toys"]
+    assert awake.legend == "toys 1.0"
+    assert awake.expr.startswith("toy:awake{namespace=~")

@@ -32,6 +32,7 @@ from gangform.manifests import (
     access,
     apps,
     autoscaling,
+    dashboard,
     disruption,
     leaderworkerset,
     monitoring,
@@ -124,8 +125,7 @@ def bundle(plan: ServingPlan) -> Bundle:
     Raises:
         InputError: With what breaks in the plan, before anything is built; else with the patches that do not fit.
     """
-    broken = [finding for finding in plan.findings if finding.breaks]
-    if broken:
+    if broken := [finding for finding in plan.findings if finding.breaks]:
         raise InputError(broken)
     documents, patched = with_patches(plan, list(built(plan)))
     done = sorted((finish(each, plan.gitops) for each in documents), key=lambda each: each.wave)
@@ -133,17 +133,17 @@ def bundle(plan: ServingPlan) -> Bundle:
 
 
 def foundation(plan: ClusterPlan) -> Bundle:
-    """The cluster's own objects for the sum of its servings; empty where others own all of them."""
+    """The cluster's own objects for the sum of its servings; empty where others own all, and no dashboard is asked."""
     made = [
         (f"admission.{name}.foundation", one)
         for name, demands in plan.backends
         for one in backend(name).foundation(demands, plan.cluster, defaults=plan.defaults)
     ]
-    made += [(_dotted(monitoring.cluster_rules), one) for one in monitoring.cluster_rules(plan)]
+    for build in (monitoring.cluster_rules, dashboard.dashboards):
+        made += [(_dotted(build), one) for one in build(plan)]
     at, gitops = ("clusters", plan.cluster.name), plan.cluster.gitops
     owned = (_document(_owned(one, {}), builder=builder, origin=at) for builder, one in made)
-    marked = (finish(each, gitops) for each in owned)
-    done = sorted(marked, key=lambda each: each.wave)
+    done = sorted((finish(each, gitops) for each in owned), key=lambda each: each.wave)
     return Bundle(name=FOUNDATION, plan=plan, documents=tuple(done))
 
 

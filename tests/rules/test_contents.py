@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -54,3 +55,19 @@ def test_keys_may_be_names_of_files(refused: Check, accepted: Check, key: str) -
         "data-refused",
         holding("ConfigMap", data={"a.b_c-D.yaml": "x", ".env": "x", "a" * 253: "x"}),
     )
+
+
+def test_all_values_together_are_a_mebibyte_at_the_most(refused: Check, accepted: Check) -> None:
+    most = 1024 * 1024
+    halves = {"a": "x" * (most // 2), "b": "ä" * (most // 4)}
+    accepted("data-too-large", holding("ConfigMap", data=halves))
+    refused(
+        "data-too-large",
+        f"data ~ {most + 1} bytes",
+        holding("ConfigMap", data={**halves, "c": "x"}),
+    )
+    coded = b64encode(b"x" * most).decode()
+    accepted("data-too-large", holding("Secret", data={"a": coded}, stringData={"a": "x" * most}))
+    refused("data-too-large", "data ~ several", holding("Secret", data={"a": coded, "b": "eA=="}))
+    sealed = {"a": coded, "b": "eA=="}
+    accepted("data-too-large", holding("Secret", data=sealed, sops={"mac": "ENC[x]"}))

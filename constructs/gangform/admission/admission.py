@@ -22,6 +22,7 @@ from gangform.units import Resources, Seconds
 
 if TYPE_CHECKING:
     from gangform.admission.advice import Advice
+    from gangform.apis.panels import Panel
 
 
 class Placement(NamedTuple):
@@ -184,6 +185,10 @@ class Admission(Protocol):
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """What the cluster must have that the foundation does not make."""
+        ...
+
+    def panels(self, demands: Sequence[Demand], cluster: Cluster) -> "Sequence[Panel]":
+        """What a dashboard shows of its queues."""
         ...
 
     def alerts(

@@ -27,6 +27,7 @@ from gangform.units import Seconds
 
 if TYPE_CHECKING:
     from gangform.admission.advice import Advice
+    from gangform.apis.panels import Panel
 
 RELEASE_MISSING = declare(
     "kueue-release-missing",
@@ -165,6 +166,12 @@ class Kueue:
     ) -> Sequence[Manifest]:
         """Topology, ResourceFlavor, WorkloadPriorityClass, ClusterQueue and LocalQueue, as far as they are ours."""
         return foundation(demands, cluster, defaults=defaults)
+
+    def panels(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Panel]:
+        """Its queues."""
+        from gangform.admission.kueue_panels import panels
+
+        return tuple(panels(demands, cluster))
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """What others own: flavors, topology, queues, Kueue's configuration, and the labels of nodes."""

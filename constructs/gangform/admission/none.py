@@ -21,6 +21,7 @@ from gangform.inputs.defaults import AlertDefaults, Defaults
 
 if TYPE_CHECKING:
     from gangform.admission.advice import Advice
+    from gangform.apis.panels import Panel
 
 HOLDS = "Nothing waits as one: a group that does not fit holds the nodes it got, idle, until the rest is free"
 DEADLOCK = (
@@ -100,6 +101,10 @@ class Nobody:
         self, demands: Sequence[Demand], cluster: Cluster, *, defaults: Defaults
     ) -> Sequence[Manifest]:
         """Nothing."""
+        return ()
+
+    def panels(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Panel]:
+        """There is no queue."""
         return ()
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:

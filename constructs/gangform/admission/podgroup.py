@@ -36,6 +36,7 @@ from gangform.inputs.defaults import AlertDefaults, Defaults
 
 if TYPE_CHECKING:
     from gangform.admission.advice import Advice
+    from gangform.apis.panels import Panel
 
 PROVIDER_ON = declare(
     "lws-provider-on",
@@ -73,6 +74,7 @@ APART = (
     "Groups are separate objects: a change in Git reaches all of them at once, so apply it group by group; all at once "
     "a group may hang with its leader alone, while others take the rest of its domain"
 )
+
 LOSES_PLACE = "A group that is rebuilt frees its nodes for a moment, and a group that waits for such nodes takes them"
 WAVES = (
     "Groups are separate objects, each in a sync wave of its own: a change reaches a group once the one before it is "
@@ -166,6 +168,12 @@ class VolcanoPodGroup:
     ) -> Sequence[Manifest]:
         """Queues and HyperNodes, as far as they are ours."""
         return foundation(demands, cluster, defaults=defaults)
+
+    def panels(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Panel]:
+        """Its queues."""
+        from gangform.admission.volcano_panels import panels
+
+        return tuple(panels(demands))
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """The provider's switch, open queues, the topology plugin, and HyperNodes that others make."""

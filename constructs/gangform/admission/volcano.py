@@ -31,6 +31,7 @@ from gangform.inputs.defaults import AlertDefaults, Defaults
 
 if TYPE_CHECKING:
     from gangform.admission.advice import Advice
+    from gangform.apis.panels import Panel
 
 PROVIDER_OFF = declare(
     "lws-provider-off",
@@ -150,6 +151,12 @@ class Volcano:
     ) -> Sequence[Manifest]:
         """Queues and HyperNodes, as far as they are ours."""
         return foundation(demands, cluster, defaults=defaults)
+
+    def panels(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Panel]:
+        """Its queues."""
+        from gangform.admission.volcano_panels import panels
+
+        return tuple(panels(demands))
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """The provider's switch, Volcano itself, and open queues."""

@@ -119,3 +119,11 @@ def node_label(key: str) -> str:
 SCALER_WISH = "kube_horizontalpodautoscaler_status_desired_replicas"
 SCALER_MAXIMUM = "kube_horizontalpodautoscaler_spec_max_replicas"
 SCALER_CONDITION = "kube_horizontalpodautoscaler_status_condition"
+
+BUDGET_ALLOWED = "kube_poddisruptionbudget_status_pod_disruptions_allowed"
+BUDGET_HEALTHY = "kube_poddisruptionbudget_status_current_healthy"
+BUDGET_DESIRED = "kube_poddisruptionbudget_status_desired_healthy"
+BUDGET_EXPECTED = "kube_poddisruptionbudget_status_expected_pods"
+
+ALERTS = "ALERTS"
+"""What Prometheus itself says of each alert that is pending or fires, with the alert's labels and `alertstate`."""

@@ -70,6 +70,8 @@ KUBE_STATE_METRICS: Final[Mapping[str, Metric]] = _rows(
         "condition status",
         "kube_poddisruptionbudget_status_current_healthy": "namespace poddisruptionbudget",
         "kube_poddisruptionbudget_status_desired_healthy": "namespace poddisruptionbudget",
+        "kube_poddisruptionbudget_status_expected_pods": "namespace poddisruptionbudget",
+        "kube_poddisruptionbudget_status_pod_disruptions_allowed": "namespace poddisruptionbudget",
     },
 )
 """Series of stock kube-state-metrics that rules over groups stand on (`observability §1.2, §1.7`).

@@ -22,6 +22,7 @@ KUEUE_UNADMITTED: Final = "kueue_unadmitted_workloads"
 KUEUE_WAIT: Final = "kueue_admission_wait_time_seconds"
 """A histogram that is observed when a group is admitted: one that waits for ever never shows in it."""
 KUEUE_EVICTED: Final = "kueue_evicted_workloads_total"
+KUEUE_ADMITTED: Final = "kueue_admitted_active_workloads"
 
 KUEUE: Final = Table(
     "Kueue",
@@ -37,6 +38,7 @@ KUEUE: Final = Table(
         ),
         Row(KUEUE_WAIT, kueue.OLDEST, Evidence.CODE, "metrics.go"),
         Row(KUEUE_EVICTED, kueue.OLDEST, Evidence.CODE, "metrics.go"),
+        Row(KUEUE_ADMITTED, kueue.OLDEST, Evidence.CODE, "metrics.go"),
     ],
 )
 """Which series a release exports without a setting."""
@@ -54,6 +56,7 @@ KUEUE_LABELS: Final[Mapping[str, frozenset[str]]] = {
         f"{KUEUE_WAIT}_count": "cluster_queue priority_class",
         f"{KUEUE_WAIT}_sum": "cluster_queue priority_class",
         KUEUE_EVICTED: "cluster_queue reason underlying_cause priority_class",
+        KUEUE_ADMITTED: "cluster_queue",
     }.items()
 }
 """Labels of each series. With several replicas each reports gauges under its `replica_role` (0.16 on)."""
@@ -74,17 +77,18 @@ says no more than that there is no reservation (`getUnadmittedWorkloadStatus`, v
 VOLCANO_PENDING: Final = "volcano_queue_pod_group_pending_count"
 VOLCANO_INQUEUE: Final = "volcano_queue_pod_group_inqueue_count"
 """Where a gang that finds no room usually sits: taken into the queue and not placed (`observability §1.9`)."""
+VOLCANO_RUNNING: Final = "volcano_queue_pod_group_running_count"
+VOLCANO_UNKNOWN: Final = "volcano_queue_pod_group_unknown_count"
+"""Groups that ran and have fewer pods than they need."""
+_VOLCANO: Final = (VOLCANO_PENDING, VOLCANO_INQUEUE, VOLCANO_RUNNING, VOLCANO_UNKNOWN)
 
 VOLCANO: Final = Table(
     "Volcano",
     volcano.NEWEST,
-    [
-        Row(name, Release(1, 9), Evidence.CODE, "queue.go")
-        for name in (VOLCANO_PENDING, VOLCANO_INQUEUE)
-    ],
+    [Row(name, Release(1, 9), Evidence.CODE, "queue.go") for name in _VOLCANO],
 )
 VOLCANO_LABELS: Final[Mapping[str, frozenset[str]]] = dict.fromkeys(
-    (VOLCANO_PENDING, VOLCANO_INQUEUE), frozenset({"queue_name"})
+    _VOLCANO, frozenset({"queue_name"})
 )
 
 

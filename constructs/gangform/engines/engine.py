@@ -20,6 +20,7 @@ from gangform.findings import Finding, Path
 from gangform.units import Bytes, Seconds
 
 if TYPE_CHECKING:  # who only reads manifests needs no inputs, and they take a tenth of a second
+    from gangform.apis.panels import EngineSeries, Panel
     from gangform.inputs.defaults import Defaults
     from gangform.inputs.hardware import HardwareShape
     from gangform.inputs.model import ModelProfile
@@ -315,7 +316,15 @@ class Translation(NamedTuple):
     """Words that were left out, and why; those that gangform writes by itself are not among them."""
 
 
-class Engine(Protocol):
+class Reader(Protocol):
+    """What reads an engine's command line in foreign manifests."""
+
+    def read(self, container: Manifest) -> EngineReading | None:
+        """What a container would do; `None`: not this engine, or not certain."""
+        ...
+
+
+class Engine(Reader, Protocol):
     """One inference engine. Stateless."""
 
     name: ClassVar[str]
@@ -338,6 +347,10 @@ class Engine(Protocol):
         """Command, arguments, variables, ports, probes and drain. Total: no refusal here."""
         ...
 
+    def panels(self, release: Release, series: "EngineSeries") -> "Sequence[Panel]":
+        """What a dashboard shows of it: latency, load, cache, by the series that the release has."""
+        ...
+
     def alerts(self, ask: LaunchRequest, watched: Watched) -> Sequence[Alert]:
         """Alerts on the series that its release exports."""
         ...
@@ -350,20 +363,8 @@ class Engine(Protocol):
         """Times to the first token that its histogram tells apart, in seconds, as exported; empty: not known."""
         ...
 
-    def read(self, container: Manifest) -> EngineReading | None:
-        """What a container would do; `None`: not this engine, or not certain."""
-        ...
-
     def translate(self, container: Manifest) -> Translation | None:
         """Its command line in the words of the inputs; `None`: not this engine, or not certain."""
-        ...
-
-
-class Reader(Protocol):
-    """What reads an engine's command line in foreign manifests."""
-
-    def read(self, container: Manifest) -> EngineReading | None:
-        """What a container would do; `None`: not this engine, or not certain."""
         ...
 
 

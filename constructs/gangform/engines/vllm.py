@@ -8,7 +8,7 @@ probe of `/health` means the whole group (`engines §1.6`); a headless worker op
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gangform.apis.alerting import Alert
 from gangform.apis.versions import Release
@@ -40,6 +40,9 @@ from gangform.engines.vllm_flags import FLAGS, NEWEST
 from gangform.findings import Finding
 from gangform.units import Seconds
 
+if TYPE_CHECKING:
+    from gangform.apis.panels import EngineSeries, Panel
+
 IMAGE = "vllm/vllm-openai"
 """The published image; its tags are `v` and three numbers."""
 
@@ -63,6 +66,12 @@ class Vllm:
     def memory(self, ask: LaunchRequest) -> MemoryTerms:
         """Utilisation, overheads by class of release, and how the cache is stored."""
         return vllm_memory.terms(ask)
+
+    def panels(self, release: Release, series: EngineSeries) -> Sequence[Panel]:
+        """Latency, load and cache, by the names of the release."""
+        from gangform.engines.vllm_panels import panels
+
+        return tuple(panels(release, series))
 
     def launch(self, ask: LaunchRequest) -> Launch:
         """Command, arguments, variables, ports, probes and drain of leader and workers."""

@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from gangform.apis.keys import HOSTNAME
 from gangform.apis.kueue import LEVEL_LIMIT
+from gangform.apis.sidecar import DASHBOARD_LABEL, DASHBOARD_LABEL_VALUE
 from gangform.apis.versions import Release, Versions
 from gangform.inputs.base import (
     Count,
@@ -138,6 +139,23 @@ class VolcanoSettings(Model):
     """Scheduler plugins that are on; `None`: unknown. Hard topology needs `network-topology-aware`."""
 
 
+class DashboardInput(Model):
+    """A Grafana dashboard of the cluster, in a ConfigMap of the foundation chart.
+
+    It is made whatever `foundation` says, since it is nobody's queue.
+    """
+
+    namespace: Name
+    """Where the ConfigMap goes: where Grafana's sidecar looks (`sidecar.dashboards.searchNamespace`)."""
+    labels: dict[LabelKey, LabelValue] = Field(
+        default_factory=lambda: {DASHBOARD_LABEL: DASHBOARD_LABEL_VALUE}
+    )
+    """Labels that the sidecar selects by (`sidecar.dashboards.label` and `labelValue`)."""
+    folder: Line | None = None
+    """Grafana's folder, as the annotation `grafana_folder`. The sidecar reads it only where its
+    `folderAnnotation` says so; `None`: where the sidecar puts everything."""
+
+
 class Monitoring(Model):
     """How the cluster selects rules and names its exporters."""
 
@@ -155,6 +173,8 @@ class Monitoring(Model):
     runbook_base: Url | None = None
     """Where the folder `out/<cluster>/runbooks` is published: an alert links to `<base>/<serving>/<alert>.md`. `None`:
     no links, and no pages are written."""
+    dashboard: DashboardInput | None = None
+    """A Grafana dashboard of the cluster; `None`: none is made."""
 
 
 class Cluster(Model):

@@ -19,7 +19,15 @@ REFUSED = declare(
     Severity.BREAKS,
     "core/v1: Secret, ConfigMap; apimachinery: IsConfigMapKey",
 )
+TOO_LARGE = declare(
+    "data-too-large",
+    "A Secret or ConfigMap that holds more than the API server takes",
+    Severity.BREAKS,
+    "core/v1: MaxSecretSize, which ConfigMaps share",
+)
 
+_MOST: Final = 1024 * 1024
+"""Bytes of all values together; keys do not count."""
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 _BYTES: Final = {"Secret": ("data",), "ConfigMap": ("binaryData",)}
 _TEXTS: Final = {"Secret": ("stringData",), "ConfigMap": ("data",)}
@@ -54,6 +62,26 @@ def data_refused(subject: Document, documents: Documents, context: Context) -> I
                 )
 
 
+@rule(TOO_LARGE, kinds=("Secret", "ConfigMap"))
+def data_too_large(subject: Document, documents: Documents, context: Context) -> Iterator[Fault]:
+    """All values together are a mebibyte at the most, decoded where they are bytes."""
+    if _ENCRYPTED in subject.manifest:
+        return
+    sizes: dict[str, int] = {}  # a key in clear text stands for the same key in base64
+    for part in (*_BYTES[subject.kind], *_TEXTS[subject.kind]):
+        for key, value in mapping(subject.manifest, part).items():
+            if isinstance(value, str):
+                sizes[key] = _decoded(value) if part in _BYTES[subject.kind] else _encoded(value)
+    size = sum(sizes.values())
+    if size > _MOST:
+        yield Fault(
+            path=(_TEXTS[subject.kind][0] if subject.kind == "ConfigMap" else "data",),
+            what=f"the values are {size} bytes, and {_MOST} is the most",
+            fix="put them into several objects, or into a volume",
+            seen={"bytes": str(size)},
+        )
+
+
 def _refusal(value: Node | None, *, coded: bool) -> str:
     """What a value is in place of what the API server takes; empty where it is that."""
     if value is None:
@@ -70,3 +98,12 @@ def _decodes(value: str) -> bool:
     except (binascii.Error, UnicodeEncodeError):
         return False
     return True
+
+
+def _encoded(value: str) -> int:
+    return len(value.encode("utf-8", "replace"))
+
+
+def _decoded(value: str) -> int:
+    """Bytes of a text in base64."""
+    return len(value.replace("\n", "").replace("\r", "").rstrip("=")) * 3 // 4
