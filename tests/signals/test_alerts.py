@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.signals.forms import FORMS, IN_DOMAINS
@@ -17,6 +18,7 @@ from gangform.inputs.cluster import Monitoring
 from gangform.inputs.serving import Admission, Autoscaling
 from gangform.manifests.monitoring import monitors, rules
 from gangform.plan.serving import ServingPlan
+from gangform.signals import records
 from gangform.signals.alerts import NAMES, alerts
 from gangform.units import Seconds
 
@@ -48,6 +50,14 @@ SHOWN = {
     "ServingRolloutBlockedOnCapacity",
 }
 AUTOSCALER = {"ServingAutoscalerAtMax", "ServingAutoscalerBlind"}
+LOAD = {
+    "ServingQueueDeep",
+    "ServingKvCachePressure",
+    "ServingPreemptions",
+    "ServingRequestErrors",
+}
+ENGINE = LOAD | {"ServingEngineStalled"}
+SLOW = {"ServingSlowFirstTokens", "ServingSlowFirstTokensForHours"}
 
 
 def named(plan: ServingPlan) -> dict[str, Alert]:
@@ -59,19 +69,24 @@ def named(plan: ServingPlan) -> dict[str, Alert]:
 @pytest.mark.parametrize(
     ("form", "names"),
     [
-        ("groups", COMMON | OF_GROUPS | INCOMPLETE),
-        ("groups of one", COMMON | OF_GROUPS),
-        ("sets of one group", COMMON | OF_GROUPS | INCOMPLETE),
-        ("deployment", COMMON),
-        ("autoscaled", COMMON | OF_GROUPS | INCOMPLETE | AUTOSCALER),
-        ("canary", (COMMON | OF_GROUPS | INCOMPLETE) - {"ServingRolloutStalled"}),
-        ("spare", COMMON | OF_GROUPS | INCOMPLETE),
-        ("deployment with a spare", COMMON | {"ServingNoRoomToRebuild"}),
-        ("one domain", COMMON | OF_GROUPS | INCOMPLETE),
-        ("one domain with a spare", COMMON | OF_GROUPS | INCOMPLETE),
-        ("shown, under kueue", COMMON | OF_GROUPS | INCOMPLETE | SHOWN | {"ServingGroupEvicted"}),
-        ("shown, under volcano", COMMON | OF_GROUPS | INCOMPLETE | SHOWN),
-        ("shown, sets of one group", COMMON | OF_GROUPS | INCOMPLETE | SHOWN),
+        ("groups", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        ("groups of one", COMMON | OF_GROUPS | ENGINE),
+        ("sets of one group", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        ("deployment", COMMON | ENGINE),
+        ("autoscaled", COMMON | OF_GROUPS | INCOMPLETE | AUTOSCALER | ENGINE),
+        ("canary", (COMMON | OF_GROUPS | INCOMPLETE | ENGINE) - {"ServingRolloutStalled"}),
+        ("an objective", COMMON | OF_GROUPS | INCOMPLETE | ENGINE | SLOW),
+        ("an older engine", COMMON | LOAD),
+        ("spare", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        ("deployment with a spare", COMMON | ENGINE | {"ServingNoRoomToRebuild"}),
+        ("one domain", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        ("one domain with a spare", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        (
+            "shown, under kueue",
+            COMMON | OF_GROUPS | INCOMPLETE | ENGINE | SHOWN | {"ServingGroupEvicted"},
+        ),
+        ("shown, under volcano", COMMON | OF_GROUPS | INCOMPLETE | ENGINE | SHOWN),
+        ("shown, sets of one group", COMMON | OF_GROUPS | INCOMPLETE | ENGINE | SHOWN),
     ],
 )
 def test_a_form_has_the_alerts_that_it_can_show(
@@ -92,7 +107,9 @@ def test_only_series_that_kube_state_metrics_exports_are_read(
 ) -> None:
     for alert in alerts(make_plan(form)):
         selectors = SELECTOR.findall(alert.expr)
-        words = re.findall(r"\b(?:kube|vllm|leaderworkerset|kueue|volcano)_\w+", alert.expr)
+        words = re.findall(
+            r"\b(?:kube|vllm|leaderworkerset|kueue|volcano)_\w+(?=[{\[)])", alert.expr
+        )
         assert len(selectors) == len(words)
         for name, inside in selectors:
             labels = {label for label, _ in MATCHER.findall(inside)}
@@ -190,6 +207,12 @@ def test_a_name_is_matched_literally() -> None:
     assert promql.like("pod", promql.literal("a.b")) == r'pod=~"a\\.b"'
     assert promql.one_of("pod", ["a"]) == 'pod="a"'
     assert promql.one_of("pod", ["a", "b"]) == 'pod=~"a|b"'
+
+
+def test_the_page_lists_every_alert_and_every_record() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([\w:]+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted({*NAMES, *records.NAMES})
 
 
 # ── the objects ──────────────────────────────────────────────────────────────────────────────────
