@@ -9,7 +9,7 @@ import pytest
 
 from gangform.admission.admission import Demand
 from gangform.findings import Finding
-from gangform.inputs.cluster import Cluster, Domain, Installed, Pool
+from gangform.inputs.cluster import Cluster, Domain, Installed, Monitoring, Pool
 from gangform.inputs.hardware import Gpu, HardwareShape, Taint
 from gangform.units import Bytes, Millicores, Resources, Seconds
 
@@ -53,6 +53,8 @@ def make_cluster() -> MakeCluster:
             "versions": Installed(kubernetes="1.36", lws="0.10", kueue="0.19", volcano="1.15"),
             "foundation": "all",
             "pools": {"h100": Pool(hardware=HARDWARE, levels=(BLOCK, RACK, HOST))},
+            # What alerts need and cannot see is tried with the signals.
+            "monitoring": Monitoring(enabled=False),
         }
         return Cluster(**{**given, **changes})
 

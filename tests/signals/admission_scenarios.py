@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.signals.scenario import Scenario, Series, in_namespace, series, steady, then
-from tests.signals.state_metrics_scenarios import shown
+from tests.signals.state_metrics_scenarios import again, elsewhere, shown
 from tests.signals.world import World
 
 from gangform.plan.serving import ServingPlan
@@ -26,6 +26,10 @@ def admitted(workload: str, reason: str = "Admitted", owner: str = "llm") -> str
 
 def evicted(workload: str, reason: str, owner: str = "llm") -> str:
     return of_workload("status_condition", workload, owner, condition="Evicted", reason=reason)
+
+
+def a_pods(name: str) -> str:
+    return name.replace("LeaderWorkerSet", "Pod")
 
 
 def in_phase(phase: str, group: str, of: str) -> str:
@@ -53,6 +57,15 @@ def normal(plan: ServingPlan) -> Series:
             admitted(workload(leader)): steady(1),
         }
         found |= pod_group(plan, leader, Running=1)
+        # Of another exporter, which this cluster's alerts do not mean.
+        found[elsewhere(of_workload("created", "gone"))] = steady(1700000000)
+        found[elsewhere(evicted(workload(leader), "Preempted"))] = steady(1)
+        found |= {elsewhere(key): steady(1) for key in pod_group(plan, leader, Inqueue=1)}
+    # A lone pod of the same name is another's.
+    found |= {
+        a_pods(of_workload("created", "pod-llm-5d4f")): steady(1700000000),
+        a_pods(evicted("pod-llm-5d4f", "Preempted")): steady(1),
+    }
     other = workload("llm-x-0")
     found |= {
         of_workload("created", other, "llm-x"): steady(1700000000),
@@ -116,19 +129,19 @@ def _of_kueue(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
             },
             {9: [], 10: [out], 29: [out], 31: [], 90: []},
         ),
-        "a group is evicted for good": Scenario(
-            {**no_longer, evicted(late, "Preempted"): f"_x10 {steady(1)}"},
+        "a group is evicted for good, and the exporter is replaced": Scenario(
+            {
+                **no_longer,
+                evicted(late, "Preempted"): f"_x10 {steady(1)}",
+                again(evicted(late, "Preempted")): f"_x10 {steady(1)}",
+            },
             {9: [], 39: [out], 41: [out, waits]},
         ),
         "scaled to zero": Scenario(
             {key: "1+0x9 stale" for key in normal if f'workload="{late}"' in key}, {60: []}
         ),
         "two exporters are there for a while": Scenario(
-            {
-                key.replace("{", '{instance="new",', 1): values
-                for key, values in normal.items()
-                if key.startswith("kueue_")
-            },
+            {again(key): values for key, values in normal.items() if key.startswith("kueue_")},
             {90: []},
         ),
         "the configuration is gone": Scenario(
@@ -153,8 +166,12 @@ def _of_volcano(plan: ServingPlan) -> dict[str, Scenario]:
             ),
             {29: [], 30: [waits], 49: [waits], 51: []},
         ),
-        "a part of a gang runs": Scenario(
-            pod_group(plan, late, Unknown=1), {29: [], 30: [waits], 90: [waits]}
+        "a part of a gang runs, and the exporter is replaced": Scenario(
+            {
+                **(part := pod_group(plan, late, Unknown=1)),
+                **{again(key): values for key, values in part.items()},
+            },
+            {29: [], 30: [waits], 90: [waits]},
         ),
         "a gang waits for a while": Scenario(
             pod_group(

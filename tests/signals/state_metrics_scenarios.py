@@ -38,8 +38,23 @@ def normal(plan: ServingPlan) -> Series:
             of_set("status_observed_generation", name): steady(2 if name == "llm-x" else 3),
             of_set("status_ready_replicas", name): steady(2),
             updating(name): steady(1 if name == "llm-x" else 0),
+            of_set("status_condition", name, condition="Available", reason="Ready"): steady(1),
+            # Of another exporter, which this cluster's alerts do not mean.
+            of_set("metadata_generation", name, job="other"): steady(9),
+            of_set("status_observed_generation", name, job="other"): steady(8),
+            elsewhere(updating(name)): steady(1),
         }
     return found
+
+
+def elsewhere(name: str) -> str:
+    """The same of another exporter."""
+    return name.replace('job="kube-state-metrics"', 'job="other"')
+
+
+def again(name: str) -> str:
+    """The same of a second instance of the exporter, as there is for a while when it is replaced."""
+    return name.replace("{", '{instance="new",', 1)
 
 
 def shown(plan: ServingPlan) -> bool:
@@ -79,7 +94,7 @@ def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
         ),
         "two exporters are there for a while": Scenario(
             {
-                key.replace("{", '{instance="new",', 1): values
+                again(key): values
                 for key, values in normal.items()
                 if key.startswith("leaderworkerset_")
             },
@@ -89,6 +104,7 @@ def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
             {
                 **one_less,
                 updating(name): then((0, 10), (1, 40), (0, 1)),
+                again(updating(name)): then((0, 10), (1, 40), (0, 1)),
                 **{phase(pod): then((0, 10), (1, 40), (0, 1)) for pod in waits},
                 **{bound(pod, f"node-of-{pod}"): f"1+0x9 stale _x39 {steady(1)}" for pod in waits},
             },

@@ -161,6 +161,8 @@ def test_what_is_not_told_is_said() -> None:
     assert "which group of which serving" in remarks()
     assert "which group of which serving" not in remarks(state_metrics="configured")
     assert "metric" not in remarks(enabled=False)
+    gangs = " ".join(cluster_plan(UNDER_VOLCANO).servings[0].remarks)
+    assert "Volcano has no metric that says why a group waits" in gangs
 
 
 def test_what_has_to_be_set_for_it_is_said_with_its_check() -> None:
@@ -173,6 +175,11 @@ def test_what_has_to_be_set_for_it_is_said_with_its_check() -> None:
     assert not any("kube-state-metrics" in what for what in needed())
     assert "Prometheus collects the metrics of Kueue's controller" in needed()
     assert "Prometheus collects the metrics of Kueue's controller" not in needed(enabled=False)
+    assert "Prometheus collects the metrics of Kueue's controller" not in needed(
+        foundation="existing"
+    )
+    gangs = [need.what for need in cluster_plan(UNDER_VOLCANO).prerequisites]
+    assert any("controller manager runs with --enable-metrics" in what for what in gangs)
 
 
 def test_annotations_are_sentences() -> None:
