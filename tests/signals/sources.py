@@ -16,6 +16,7 @@ from tests.signals import (
     autoscaler_scenarios,
     deployment_scenarios,
     group_scenarios,
+    neighbour_scenarios,
     rollout_scenarios,
     room_scenarios,
     state_metrics_scenarios,
@@ -35,6 +36,7 @@ class Source(Protocol):
 
 SOURCES: Mapping[str, Source] = {
     "groups": group_scenarios,
+    "neighbours": neighbour_scenarios,
     "rollouts": rollout_scenarios,
     "room": room_scenarios,
     "deployment": deployment_scenarios,
