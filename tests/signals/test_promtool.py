@@ -91,7 +91,7 @@ def test_every_alert_of_a_form_fires_in_a_scenario(form: str, make_plan: MakePla
 def test_every_small_fault_in_a_rule_is_noticed(
     form: str, specs: dict[str, Spec], promtool: str, tmp_path: Path, record_property: Record
 ) -> None:
-    """Each expression as one that never fires, as one that always does, and where it pays with one fault after another."""
+    """Each expression as one that never fires and as one that always does; some with one fault after another."""
     small = form in SMALL_FAULTS
     found = mutation_check.check(
         promtool, specs[form], *tried(plan_of(form)), tmp_path, small=small
