@@ -125,6 +125,7 @@ def _noticed(
 EQUIVALENT: Mapping[str, str] = {
     "ServingNoGroupReady: every `max by [^`]*` becomes sum": "twice 0 is 0, and twice what is more than 0 is more",
     "ServingRolloutStalled: every `max by [^`]*` becomes sum": "both sides of each comparison double",
+    r'every statefulset=~"llm-\[0-9\]\+" widened': "only those that are called like a leader are joined to one",
     'ServingGroupPodsPending: every phase="Pending" widened': "a pod without a node is Pending",
 }
 """Faults that change nothing, as a pattern of alert and fault, with the reason."""

@@ -17,6 +17,7 @@ from tests.signals import (
     deployment_scenarios,
     group_scenarios,
     neighbour_scenarios,
+    outage_scenarios,
     rollout_scenarios,
     room_scenarios,
     state_metrics_scenarios,
@@ -36,6 +37,7 @@ class Source(Protocol):
 
 SOURCES: Mapping[str, Source] = {
     "groups": group_scenarios,
+    "outages": outage_scenarios,
     "neighbours": neighbour_scenarios,
     "rollouts": rollout_scenarios,
     "room": room_scenarios,
