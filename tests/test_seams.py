@@ -32,10 +32,12 @@ from gangform.engines.engine import (
     Probe,
     Process,
     Translation,
+    Watched,
 )
 from gangform.findings import Code, Finding, InputError, InputPath, Prerequisite, Severity
-from gangform.inputs.cluster import Cluster, Fleet
+from gangform.inputs.cluster import Cluster, Fleet, Monitoring
 from gangform.inputs.defaults import AlertDefaults, Defaults
+from gangform.inputs.objectives import Objectives
 from gangform.inputs.serving import Admission, Engine, Serving
 from gangform.plan.serving import plan_serving
 from gangform.synth import Synthesis, synthesise
@@ -99,6 +101,16 @@ class Toy:
             drain=Seconds(0),
             grace=Seconds(30),
         )
+
+    def alerts(self, ask: LaunchRequest, watched: Watched) -> Sequence[Alert]:
+        asleep = f"{watched.select('toy:asleep')} > {ask.context}"
+        return (Alert("ToyAsleep", asleep, "info", "It sleeps.", f"{watched.who} sleeps."),)
+
+    def blind_spots(self, ask: LaunchRequest) -> Sequence[str]:
+        return ("nobody sees it dream",)
+
+    def first_token_bounds(self, ask: LaunchRequest) -> Sequence[str]:
+        return ("1.0", "3.0")
 
     def read(self, container: Manifest) -> EngineReading | None:
         return None
@@ -299,8 +311,20 @@ def test_documents_of_toys_keep(invariant: Any) -> None:
     assert not faults, faults
 
 
+def test_an_engine_says_what_is_watched_and_what_nobody_sees() -> None:
+    watched = toy_cluster().model_copy(update={"monitoring": Monitoring()})
+    given = toy_serving(2, objectives=Objectives(time_to_first_token="3s", share=Decimal("0.95")))
+    fleet = Fleet(version=1, clusters=(watched,), servings=(given,))
+    rules = rules_of(objects(synthesise(fleet, matrix.LIBRARY))["PrometheusRule", "toy-2"])
+    assert rules["ToyAsleep"]["expr"].startswith("toy:asleep{namespace=")
+    plan = plan_serving(given, cluster=watched, library=matrix.LIBRARY)
+    assert "nobody sees it dream" in plan.remarks
+    assert not [one for one in plan.findings if one.code.id.startswith("objective")]
+
+
 def rules_of(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    return {rule["alert"]: rule for group in manifest["spec"]["groups"] for rule in group["rules"]}
+    written = [rule for group in manifest["spec"]["groups"] for rule in group["rules"]]
+    return {rule["alert"]: rule for rule in written if "alert" in rule}
 
 
 def test_what_a_backend_tells_is_written_beside_what_others_tell() -> None:

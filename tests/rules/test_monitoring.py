@@ -130,14 +130,27 @@ def test_series_have_the_labels_asked_for(make: Make, refused: Check, accepted: 
     accepted("metric-label-unknown", right, make("rules"))
 
 
+def test_a_label_is_no_series(make: Make, accepted: Check) -> None:
+    """The monitor gives every series of an engine the labels of its pod, and those begin like a set's series."""
+    label = "leaderworkerset_sigs_k8s_io_name"
+    engine = f'vllm:num_requests_running{{{label}="llm", {label}!=""}}'
+    for expr in (
+        f"sum by (namespace, {label}) ({engine}) > 0",
+        f"sum({engine}) without({label}) / on ({label}) group_left (pod) ({engine}) > 0",
+    ):
+        accepted("metric-needs-configuration", make("rules", {RULE: expr}))
+        accepted("metric-not-exported", make("rules", {RULE: expr}))
+
+
 def test_the_table_says_known_and_never_all() -> None:
     from gangform.apis import metrics
+    from gangform.engines.exports import standing
 
-    assert metrics.standing("kube_pod_status_ready") == "exported"
-    assert metrics.standing("kube_something_new") == "unknown"
-    assert metrics.standing("vllm:e2e_request_latency_seconds_sum") == "exported"
-    assert metrics.standing("vllm:kv_something") == "unknown"
-    assert metrics.standing("leaderworkerset_anything") == "configured"
+    assert standing("kube_pod_status_ready") == "exported"
+    assert standing("kube_something_new") == "unknown"
+    assert standing("vllm:e2e_request_latency_seconds_sum") == "exported"
+    assert standing("vllm:kv_something") == "unknown"
+    assert standing("leaderworkerset_anything") == "configured"
     assert list(metrics.names("a{b='vllm:x'} + vllm:y:rate5m + vllm:z[5m]")) == [
         "vllm:y:rate5m",
         "vllm:z",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from gangform.inputs.cluster import Cluster, Installed, Library, Monitoring, Pool
 from gangform.inputs.hardware import Gpu, HardwareShape
 from gangform.inputs.model import Measured, ModelProfile
+from gangform.inputs.objectives import Objectives
 from gangform.inputs.serving import (
     Admission,
     Autoscaling,
@@ -61,6 +63,16 @@ FORMS: dict[str, dict[str, Any]] = {
         "parallelism": Parallelism(tensor=8, pipeline=2),
         "groups": 4,
         "rollout": Rollout(canary_groups=1),
+    },
+    "an objective": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "groups": 2,
+        "objectives": Objectives(time_to_first_token="2.5s", share=Decimal("0.95")),
+    },
+    "an older engine": {
+        "parallelism": Parallelism(tensor=8),
+        "groups": 2,
+        "engine": Engine(version="0.10.0"),
     },
     "spare": {
         "parallelism": Parallelism(tensor=8, pipeline=2),

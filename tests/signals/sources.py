@@ -15,6 +15,7 @@ from tests.signals import (
     admission_scenarios,
     autoscaler_scenarios,
     deployment_scenarios,
+    engine_scenarios,
     group_scenarios,
     neighbour_scenarios,
     outage_scenarios,
@@ -43,6 +44,7 @@ SOURCES: Mapping[str, Source] = {
     "room": room_scenarios,
     "deployment": deployment_scenarios,
     "autoscaler": autoscaler_scenarios,
+    "engine": engine_scenarios,
     "admission": admission_scenarios,
     "state metrics": state_metrics_scenarios,
 }

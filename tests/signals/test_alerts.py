@@ -50,6 +50,14 @@ SHOWN = {
     "ServingRolloutBlockedOnCapacity",
 }
 AUTOSCALER = {"ServingAutoscalerAtMax", "ServingAutoscalerBlind"}
+LOAD = {
+    "ServingQueueDeep",
+    "ServingKvCachePressure",
+    "ServingPreemptions",
+    "ServingRequestErrors",
+}
+ENGINE = LOAD | {"ServingEngineStalled"}
+SLOW = {"ServingSlowFirstTokens", "ServingSlowFirstTokensForHours"}
 
 
 def named(plan: ServingPlan) -> dict[str, Alert]:
@@ -61,19 +69,24 @@ def named(plan: ServingPlan) -> dict[str, Alert]:
 @pytest.mark.parametrize(
     ("form", "names"),
     [
-        ("groups", COMMON | OF_GROUPS | INCOMPLETE),
-        ("groups of one", COMMON | OF_GROUPS),
-        ("sets of one group", COMMON | OF_GROUPS | INCOMPLETE),
-        ("deployment", COMMON),
-        ("autoscaled", COMMON | OF_GROUPS | INCOMPLETE | AUTOSCALER),
-        ("canary", (COMMON | OF_GROUPS | INCOMPLETE) - {"ServingRolloutStalled"}),
-        ("spare", COMMON | OF_GROUPS | INCOMPLETE),
-        ("deployment with a spare", COMMON | {"ServingNoRoomToRebuild"}),
-        ("one domain", COMMON | OF_GROUPS | INCOMPLETE),
-        ("one domain with a spare", COMMON | OF_GROUPS | INCOMPLETE),
-        ("shown, under kueue", COMMON | OF_GROUPS | INCOMPLETE | SHOWN | {"ServingGroupEvicted"}),
-        ("shown, under volcano", COMMON | OF_GROUPS | INCOMPLETE | SHOWN),
-        ("shown, sets of one group", COMMON | OF_GROUPS | INCOMPLETE | SHOWN),
+        ("groups", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        ("groups of one", COMMON | OF_GROUPS | ENGINE),
+        ("sets of one group", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        ("deployment", COMMON | ENGINE),
+        ("autoscaled", COMMON | OF_GROUPS | INCOMPLETE | AUTOSCALER | ENGINE),
+        ("canary", (COMMON | OF_GROUPS | INCOMPLETE | ENGINE) - {"ServingRolloutStalled"}),
+        ("an objective", COMMON | OF_GROUPS | INCOMPLETE | ENGINE | SLOW),
+        ("an older engine", COMMON | LOAD),
+        ("spare", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        ("deployment with a spare", COMMON | ENGINE | {"ServingNoRoomToRebuild"}),
+        ("one domain", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        ("one domain with a spare", COMMON | OF_GROUPS | INCOMPLETE | ENGINE),
+        (
+            "shown, under kueue",
+            COMMON | OF_GROUPS | INCOMPLETE | ENGINE | SHOWN | {"ServingGroupEvicted"},
+        ),
+        ("shown, under volcano", COMMON | OF_GROUPS | INCOMPLETE | ENGINE | SHOWN),
+        ("shown, sets of one group", COMMON | OF_GROUPS | INCOMPLETE | ENGINE | SHOWN),
     ],
 )
 def test_a_form_has_the_alerts_that_it_can_show(
@@ -94,7 +107,9 @@ def test_only_series_that_kube_state_metrics_exports_are_read(
 ) -> None:
     for alert in alerts(make_plan(form)):
         selectors = SELECTOR.findall(alert.expr)
-        words = re.findall(r"\b(?:kube|vllm|leaderworkerset|kueue|volcano)_\w+", alert.expr)
+        words = re.findall(
+            r"\b(?:kube|vllm|leaderworkerset|kueue|volcano)_\w+(?=[{\[)])", alert.expr
+        )
         assert len(selectors) == len(words)
         for name, inside in selectors:
             labels = {label for label, _ in MATCHER.findall(inside)}

@@ -5,14 +5,17 @@ in `ENGINES` and, where it needs any, options of its own; no existing function c
 foreign manifests stands in `READERS`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, cast
 
+from gangform.apis.alerting import Alert
 from gangform.apis.forms import Rendezvous
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest
+from gangform.engines.watched import Objective as Objective
+from gangform.engines.watched import Watched as Watched
 from gangform.findings import Finding, Path
 from gangform.units import Bytes, Seconds
 
@@ -333,6 +336,18 @@ class Engine(Protocol):
 
     def launch(self, ask: LaunchRequest) -> Launch:
         """Command, arguments, variables, ports, probes and drain. Total: no refusal here."""
+        ...
+
+    def alerts(self, ask: LaunchRequest, watched: Watched) -> Sequence[Alert]:
+        """Alerts on the series that its release exports."""
+        ...
+
+    def blind_spots(self, ask: LaunchRequest) -> Sequence[str]:
+        """What its series do not show, in words, each with the alert that is missing for it."""
+        ...
+
+    def first_token_bounds(self, ask: LaunchRequest) -> Sequence[str]:
+        """Times to the first token that its histogram tells apart, in seconds, as exported; empty: not known."""
         ...
 
     def read(self, container: Manifest) -> EngineReading | None:

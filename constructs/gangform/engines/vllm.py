@@ -7,17 +7,20 @@ probe of `/health` means the whole group (`engines §1.6`); a headless worker op
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from gangform.apis.alerting import Alert
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest
 from gangform.engines import (
+    vllm_alerts,
     vllm_args,
     vllm_check,
     vllm_flags,
     vllm_memory,
     vllm_read,
+    vllm_series,
     vllm_translate,
 )
 from gangform.engines.engine import (
@@ -30,6 +33,7 @@ from gangform.engines.engine import (
     Probe,
     Process,
     Translation,
+    Watched,
 )
 from gangform.engines.flags import is_number, last
 from gangform.engines.vllm_flags import FLAGS, NEWEST
@@ -48,7 +52,7 @@ class Vllm:
     """The engine `vllm`."""
 
     name: ClassVar[str] = "vllm"
-    waiting_metric: ClassVar[str] = "vllm:num_requests_waiting"
+    waiting_metric: ClassVar[str] = vllm_series.PREFIX + vllm_series.WAITING
     newest: ClassVar[Release] = NEWEST
     ready_before_workers: ClassVar[bool] = False
 
@@ -129,6 +133,18 @@ class Vllm:
             drain=drain,
             grace=Seconds(ask.defaults.pre_stop + drain + ask.defaults.grace_margin),
         )
+
+    def alerts(self, ask: LaunchRequest, watched: Watched) -> Sequence[Alert]:
+        """Alerts on the series that its release exports."""
+        return vllm_alerts.alerts(ask, watched)
+
+    def blind_spots(self, ask: LaunchRequest) -> Sequence[str]:
+        """What its series do not show, in words."""
+        return tuple(vllm_alerts.blind_spots(ask))
+
+    def first_token_bounds(self, ask: LaunchRequest) -> Sequence[str]:
+        """Times to the first token that its histogram tells apart."""
+        return vllm_alerts.bounds(ask)
 
     def read(self, container: Manifest) -> EngineReading | None:
         """What a container would do; `None`: not vLLM, or not certain."""

@@ -15,6 +15,8 @@ NODES = "--nnodes"
 DATA_OVER_NODES = "--data-parallel-size together with --nnodes"
 """Not a flag: that rank and local size of data parallelism follow from the node's rank."""
 SHUTDOWN = "--shutdown-timeout"
+METRICS_OFF = "--disable-log-stats"
+"""In every release: no series of the engine's own is exported; those of the server around it are."""
 READY_TIMEOUT = "VLLM_ENGINE_READY_TIMEOUT_S"
 READY_DEFAULT = 600
 """Seconds that a start may take where the variable is not set (`engines §1.5`)."""

@@ -20,6 +20,7 @@ from gangform.engines.starting import engine_command, python_module, speaks_of
 from gangform.engines.vllm_args import given, model_of, two_in_one
 from gangform.engines.vllm_flags import (
     COUNTS_DEVICES,
+    METRICS_OFF,
     READY_DEFAULT,
     READY_TIMEOUT,
     SHUTDOWN,
@@ -172,8 +173,8 @@ def _reading(
         model=model,
         cache=value(flags, "--download-dir"),
         side_channel=_side_channel(container, command, flags),
-        metrics_off=("it runs with --disable-log-stats", "remove --disable-log-stats")
-        if last(flags, "--disable-log-stats")
+        metrics_off=(f"it runs with {METRICS_OFF}", f"remove {METRICS_OFF}")
+        if last(flags, METRICS_OFF)
         else None,
         beside=_BESIDE,
         series="vllm:",

@@ -54,6 +54,48 @@ class AlertDefaults(NamedTuple):
     """An autoscaler wants all it may: a peak passes, a lack of capacity does not."""
     blind: Seconds = Seconds(900)
     """An autoscaler has no metric: time to replace the adapter."""
+    engine_quiet: Seconds = Seconds(300)
+    """Least time without a token after which an engine with requests counts as hanging: no step takes minutes."""
+    prompt_tokens_a_second: int = 500
+    """What a group reads of a prompt at the least: a tenth of what slow ones do. No token comes before all is read."""
+    engine_stalled: Seconds = Seconds(120)
+    """After the time without a token: a scrape that is missing is no hang."""
+    cache_share: Fraction = Fraction(95, 100)
+    """Share of the cache that counts as full: what is left is in pieces too small for a request."""
+    cache_waits: Seconds = Seconds(300)
+    """Since when a request must have waited for a full cache to be news: a queue may be empty for a scrape."""
+    cache_full: Seconds = Seconds(600)
+    """A burst fills the cache and is gone."""
+    queue: int = 20
+    """Waiting requests a ready group that are too many, where no autoscaler says how many it accepts."""
+    queue_over_target: int = 2
+    """Times the target of an autoscaler: up to the target, and a tenth above, it does nothing on purpose."""
+    queue_deep: Seconds = Seconds(600)
+    """A burst is over before anybody could act."""
+    counted: Seconds = Seconds(900)
+    """In how long requests that fail or lose their cache are counted: enough of them for a share."""
+    least_preemptions: int = 10
+    """In that time, before their share says anything."""
+    preempted_share: Fraction = Fraction(1, 10)
+    """Of the requests that finish: the rest of the pool has grown too small for the load."""
+    preempted: Seconds = Seconds(600)
+    """A burst of long answers passes."""
+    least_failed: int = 5
+    """Failed requests in the time counted, before their share says anything."""
+    failed_share: Fraction = Fraction(1, 20)
+    """Of all requests: a single bad one is no fault of the serving."""
+    failed: Seconds = Seconds(120)
+    """A scrape that is missing is no fault."""
+    burn_fast: Fraction = Fraction(144, 10)
+    """Times the share that an objective allows, in 5 minutes and in an hour: a month's is gone in two days."""
+    burn_slow: Fraction = Fraction(6)
+    """The same in 30 minutes and in 6 hours: gone in five days."""
+    slow_fast: Seconds = Seconds(120)
+    """The windows look back by themselves; this is a missing scrape."""
+    slow: Seconds = Seconds(900)
+    """Nobody is woken for it."""
+    least_answered: int = 10
+    """First tokens in the short window, before a share of them says anything."""
     lasting: Seconds = Seconds(600)
     """A group waits for what waiting does not end: time for a queue that is being changed to be whole again."""
     admission_wait: Seconds = Seconds(640)

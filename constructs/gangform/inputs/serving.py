@@ -24,6 +24,7 @@ from gangform.inputs.base import (
     ObjectName,
 )
 from gangform.inputs.model import ModelProfile, Overhead
+from gangform.inputs.objectives import Objectives
 from gangform.inputs.parallelism import Parallelism as Parallelism
 from gangform.inputs.parallelism import Preference
 from gangform.inputs.qualified import Qualified
@@ -333,6 +334,8 @@ class Serving(Model):
     """Measured: pod created to leader ready. Wins over the derived one."""
     pending_alert_after: SomeSeconds | None = None
     """How long a group may wait for capacity before an alert; `None` means the default."""
+    objectives: Objectives | None = None
+    """`None`: no alert on slow answers."""
     fit: Fit = Field(default_factory=cache(Fit.model_construct))
     qualified: Qualified | None = None
     """What was measured, and with what; no byte of a manifest follows from it."""

@@ -11,7 +11,7 @@ over anything, and are for nodes: inside of one only where nothing else cuts the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from gangform.apis.core import HOSTNAME
@@ -23,7 +23,7 @@ from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.model import Attention, ModelProfile
 from gangform.inputs.parallelism import Parallelism, Preference
 from gangform.inputs.serving import Serving
-from gangform.plan import shape
+from gangform.plan import shape, ways
 from gangform.plan.figures import formula
 from gangform.plan.memory import MemoryPlan
 from gangform.plan.preference import ORDERS, STAGES, TIGHT, Candidate, beaten, decided
@@ -41,8 +41,6 @@ NOT_SEARCHABLE = declare(
     Severity.BREAKS,
     "inputs/model.py, Measured; engines §6.1",
 )
-
-Measure = Callable[[Shape], MemoryPlan]
 
 
 class Omission(NamedTuple):
@@ -152,14 +150,13 @@ def most_nodes(serving: Serving, pool: Pool, limit: int) -> int:
     return max(1, min(bounds))
 
 
-def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measure) -> Search:
+def search(serving: Serving, ask: LaunchRequest, found: Resolved) -> Search:
     """Look at every shape that holds the load on as few nodes as possible.
 
     Args:
         serving: What is asked for.
         ask: The same as the engine sees it, of any shape.
         found: What its names refer to.
-        measure: What a shape holds.
     """
     declared = None if serving.parallelism == "auto" else serving.parallelism
     model, hardware = found.model, found.hardware
@@ -193,7 +190,7 @@ def search(serving: Serving, ask: LaunchRequest, found: Resolved, measure: Measu
         if placed.pipeline > enough:
             why = f"pipeline {placed.pipeline} instead of {enough} on the same {placed.gpus} GPUs"
             return Candidate(split, placed, None, STAGES.lost, why)
-        memory = measure(placed)
+        memory = ways.holds(serving, ask._replace(shape=placed), found.engine, serving.fit)
         return Candidate(split, placed, memory, *_verdict(memory, serving))
 
     for count in range(1, most_nodes(serving, found.pool, SEARCHED_NODES) + 1):

@@ -54,11 +54,15 @@ class MonitoringPlan(NamedTuple):
     one."""
     admission_alerts: tuple[Alert, ...]
     """What the admission backend tells of this serving."""
+    engine_alerts: tuple[Alert, ...] = ()
+    """What the engine's own series tell."""
+    blind_spots: tuple[str, ...] = ()
+    """What those series do not show, in words."""
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What no alert tells."""
-        return tuple(room.remarks(self.room)) if self.enabled else ()
+        return (*room.remarks(self.room), *self.blind_spots) if self.enabled else ()
 
 
 @formula("worst cold start + margin", source="observability §2")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gangform.admission.admission import Demand, Policy
 from gangform.apis.versions import Release
 from gangform.documents.document import Key
-from gangform.engines.engine import LaunchRequest, Shape
+from gangform.engines.engine import LaunchRequest
 from gangform.findings import Finding, Path, Prerequisite, ordered
 from gangform.inputs.cluster import Cluster, Library
 from gangform.inputs.defaults import Defaults, defaults
@@ -35,13 +35,14 @@ from gangform.plan import (
     startup,
     traffic,
     unread,
+    watching,
     ways,
     weights,
 )
 from gangform.plan.disruption import DisruptionPlan
-from gangform.plan.memory import MemoryPlan
 from gangform.plan.resolve import Resolved, elsewhere, resolve
-from gangform.plan.role import RolePlan, WorkloadPlan
+from gangform.plan.role import RolePlan as RolePlan
+from gangform.plan.role import WorkloadPlan as WorkloadPlan
 
 if TYPE_CHECKING:
     from gangform.plan.choice import Search
@@ -185,16 +186,11 @@ class _Composer:
             cold_start=self.startup.cold_start,
         )
 
-    def _measure(self, split: Shape) -> MemoryPlan:
-        """What a shape holds."""
-        ask = self.ask._replace(shape=split)
-        return ways.holds(self.serving, ask, self.found.engine, self.serving.fit)
-
     def search(self) -> Search:
         """Every shape that the serving could have. Only an open parallelism pays for it."""
         from gangform.plan import choice
 
-        return choice.search(self.serving, self.ask, self.found, self._measure)
+        return choice.search(self.serving, self.ask, self.found)
 
     def compose(self) -> ServingPlan:
         """The plan."""
@@ -206,6 +202,7 @@ class _Composer:
         asked = [each.role.demand for each in workloads]
         seen = self.found, self.library
         watch = monitoring.derive(serving, self.cluster, lead, asked, *seen, self.table)
+        watch = watching.derive(watch, serving, self.found.engine, self.ask, workloads)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [text for stamp in stamped for text in stamp.remarks]
         remarks += rollout.remarks(self.form, self.split.size)
@@ -388,6 +385,7 @@ class _Composer:
         yield from unread.check(serving, policy=self.policy, form=self.form, size=split.size, at=at)
         yield from releases.check(serving.name, self.cluster, self.form)
         yield from releases.engine(serving, self.at)
+        yield from watching.check(serving, self.cluster, self.found.engine, self.ask)
         yield from scaling.check(
             serving,
             policy=self.policy,
@@ -399,6 +397,3 @@ class _Composer:
         # Where each group is a workload of its own, they differ in the name alone.
         for role in workloads[0].roles:
             yield from self.found.admission.check(role.demand, self.cluster)
-
-
-__all__ = ["RolePlan", "ServingPlan", "WorkloadPlan", "plan_serving"]

@@ -8,6 +8,7 @@ from gangform.apis import metrics
 from gangform.apis.forms import GroupView
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, dig, sequence, text
+from gangform.engines import exports
 from gangform.findings import Path, Severity, declare
 from gangform.rules.joins import (
     engine_of,
@@ -191,7 +192,7 @@ def metric_not_exported(
             yield Fault(
                 path=path,
                 what=f"no exporter has a series `{name}`",
-                fix=f"ask {metrics.instead(name)}",
+                fix=f"ask {exports.instead(name)}",
                 seen={"metric": name},
             )
 
@@ -204,13 +205,13 @@ def metric_not_known(subject: Document, documents: Documents, context: Context) 
             yield Fault(
                 path=path,
                 what=f"vLLM has no series `{name}`",
-                fix=f"ask {metrics.instead(name)}, unless another exporter has it",
+                fix=f"ask {exports.instead(name)}, unless another exporter has it",
                 seen={"metric": name},
             )
     for index, metric in enumerate(sequence(subject.manifest, "spec", "metrics")):
         for kind in ("pods", "external", "object"):
             name = text(metric, kind, "metric", "name")
-            if meant := metrics.adapted(name):
+            if meant := exports.adapted(name):
                 yield Fault(
                     path=("spec", "metrics", index, kind, "metric", "name"),
                     what=f"no series of the engine is called `{name}` by an adapter",
@@ -225,7 +226,7 @@ def _asked(subject: Document) -> Iterator[tuple[Path, str, metrics.Standing]]:
     for path, expression in _expressions(subject):
         for name in metrics.names(expression):
             if name not in own:
-                yield path, name, metrics.standing(name)
+                yield path, name, exports.standing(name)
 
 
 def _of_engine(subject: Document, documents: Documents) -> bool:
@@ -256,12 +257,12 @@ def metric_needs_configuration(
     made = metrics.CONFIGURED if context.state_metrics else frozenset()
     for path, expression in _expressions(subject):
         for name in metrics.names(expression):
-            if name not in own and name not in made and metrics.standing(name) == "configured":
+            if name not in own and name not in made and exports.standing(name) == "configured":
                 yield Fault(
                     path=path,
                     what=f"`{name}` exists only where kube-state-metrics has a "
                     "CustomResourceStateMetrics configuration for it",
-                    fix=f"add that configuration, or ask {metrics.instead(name)}",
+                    fix=f"add that configuration, or ask {exports.instead(name)}",
                     seen={"metric": name},
                 )
 

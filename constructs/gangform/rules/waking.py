@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from gangform.apis.metrics import of_router, standing
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Manifest, mapping, sequence, text, whole
+from gangform.engines.exports import of_router, standing
 from gangform.findings import Path, Severity, declare
 from gangform.rules.rule import Context, Fault, rule
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from gangform.apis.alerting import Alert
 from gangform.plan.serving import ServingPlan
-from gangform.signals import groups, queues, room, states
+from gangform.signals import engines, groups, queues, room, states
 
 SERVING = "serving"
 """Label of every alert: the serving's name."""
@@ -18,10 +18,11 @@ SOURCES: tuple[Callable[[ServingPlan], Iterable[Alert]], ...] = (
     room.alerts,
     states.alerts,
     lambda plan: plan.monitoring.admission_alerts,
+    engines.alerts,
 )
 """What gives alerts, in the order in which they are written."""
 
-NAMES = (*groups.NAMES, *room.NAMES, *states.NAMES, *queues.NAMES)
+NAMES = (*groups.NAMES, *room.NAMES, *states.NAMES, *queues.NAMES, *engines.NAMES)
 """Every alert there can be; each has a runbook of its name."""
 
 
