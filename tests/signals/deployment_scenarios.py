@@ -5,7 +5,9 @@ from __future__ import annotations
 from tests.signals.scenario import (
     Scenario,
     Series,
+    by_two_exporters,
     endpoints,
+    in_another_namespace,
     in_namespace,
     series,
     steady,
@@ -27,8 +29,11 @@ DEPLOYMENT: Series = {
     **{name: steady(2) for name in (WANTED, PODS, READY, UPDATED)},
     up("llm-5f-a"): steady(1),
     up("llm-5f-b"): steady(1),
-    status("spec_replicas", "llm-x"): steady(2),
-    status("status_replicas_ready", "llm-x"): steady(0),
+    # A neighbour with more of everything, in the middle of a rollout that stands.
+    status("spec_replicas", "llm-x"): steady(9),
+    status("status_replicas", "llm-x"): steady(9),
+    status("status_replicas_ready", "llm-x"): steady(7),
+    status("status_replicas_updated", "llm-x"): steady(3),
     **endpoints(["llm-5f-a", "llm-5f-b"]),
 }
 NO_ENDPOINTS: dict[str, str | None] = {name: None for name in DEPLOYMENT if "endpoints{" in name}
@@ -46,9 +51,58 @@ DEPLOYMENT_SCENARIOS = {
             60: [in_namespace("ServingNoGroupReady", 0), in_namespace("ServingGroupsNotReady", 0)],
         },
     ),
-    "it dies soon after its first start": Scenario(
-        {READY: then((0, 5), (2, 5), (0, 1)), **dict.fromkeys(NO_ENDPOINTS, "_x5 1+0x4 stale")},
+    "it is one, and dies soon after its first start": Scenario(
+        {
+            **{name: steady(1) for name in (WANTED, PODS, UPDATED)},
+            READY: then((0, 5), (1, 5), (0, 1)),
+            **NO_ENDPOINTS,
+            **dict.fromkeys(ONE_ENDPOINT, "_x5 1+0x4 stale"),
+            up("llm-5f-a"): None,
+        },
         {14: [], 15: [in_namespace("ServingNoGroupReady", 0)]},
+    ),
+    "a pod is replaced and does not come back": Scenario(
+        {
+            READY: then((2, 5), (1, 1)),
+            PODS: then((2, 5), (1, 2), (2, 1)),
+            UPDATED: then((2, 5), (1, 2), (2, 1)),
+            **dict.fromkeys(ONE_ENDPOINT, "1+0x4 stale"),
+        },
+        {24: [], 25: [in_namespace("ServingGroupsNotReady", 1)]},
+    ),
+    "a rollout in which pods get ready": Scenario(
+        {
+            PODS: steady(3),
+            UPDATED: steady(1),
+            READY: " ".join(f"{1 + turn % 2}+0x14" for turn in range(8)),
+            **dict.fromkeys(ONE_ENDPOINT, " ".join(["_x15 1+0x14"] * 4)),
+        },
+        {45: [], 75: []},
+    ),
+    "slices are not exported": Scenario(
+        {name: None for name in DEPLOYMENT if "endpointslice" in name}, {60: []}
+    ),
+    "all is wrong elsewhere": Scenario(
+        in_another_namespace(
+            {**DEPLOYMENT, READY: steady(0), PODS: steady(3), UPDATED: steady(1), **NO_ENDPOINTS}
+        ),
+        {60: []},
+    ),
+    "two exporters show one pod that is not ready": Scenario(
+        {
+            **by_two_exporters({**DEPLOYMENT, READY: steady(1), **ONE_ENDPOINT}),
+            READY: steady(1),
+            **ONE_ENDPOINT,
+        },
+        {19: [], 20: [in_namespace("ServingGroupsNotReady", 1)]},
+    ),
+    "two exporters show a surge pod that never gets ready": Scenario(
+        {
+            **by_two_exporters({**DEPLOYMENT, PODS: steady(3), UPDATED: steady(1)}),
+            PODS: steady(3),
+            UPDATED: steady(1),
+        },
+        {40: [in_namespace("ServingRolloutStalled", 3)]},
     ),
     "it starts for the first time": Scenario(
         {READY: then((0, 15), (2, 1)), **dict.fromkeys(NO_ENDPOINTS, f"_x15 {steady(1)}")},

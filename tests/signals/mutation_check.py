@@ -37,20 +37,26 @@ class Checked(NamedTuple):
     """Alert and fault of each."""
 
 
-def mutants(spec: Spec) -> list[Mutant]:
+def mutants(spec: Spec, *, small: bool) -> list[Mutant]:
     found = []
     for alert, rule in alerting(spec).items():
-        for number, mutation in enumerate(mutations(rule["expr"])):
+        for number, mutation in enumerate(mutations(rule["expr"], small=small)):
             changed = {**rule, "alert": f"{alert}~{number}", "expr": mutation.expr}
             found.append(Mutant(f"{alert}~{number}", mutation.what, changed, alert))
     return found
 
 
 def check(
-    promtool: str, spec: Spec, normal: Series, cases: Mapping[str, Scenario], folder: Path
+    promtool: str,
+    spec: Spec,
+    normal: Series,
+    cases: Mapping[str, Scenario],
+    folder: Path,
+    *,
+    small: bool,
 ) -> Checked:
     """Try every mutation in one scenario after another until it is noticed."""
-    everything = alive = mutants(spec)
+    everything = alive = mutants(spec, small=small)
     order = {alert: _most_telling_first(alert, cases) for alert in alerting(spec)}
     for turn in range(len(cases)):
         waiting: dict[str, list[Mutant]] = {}
@@ -116,7 +122,12 @@ def _noticed(
     return noticed
 
 
-EQUIVALENT: Mapping[str, str] = {}
+EQUIVALENT: Mapping[str, str] = {
+    "ServingNoGroupReady: every `max by [^`]*` becomes sum": "twice 0 is 0, and twice what is more than 0 is more",
+    "ServingRolloutStalled: every `max by [^`]*` becomes sum": "both sides of each comparison double",
+    r'every statefulset=~"llm-\[0-9\]\+" widened': "only those that are called like a leader are joined to one",
+    'ServingGroupPodsPending: every phase="Pending" widened': "a pod without a node is Pending",
+}
 """Faults that change nothing, as a pattern of alert and fault, with the reason."""
 
 

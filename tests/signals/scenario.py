@@ -45,6 +45,20 @@ def series(name: str, **labels: str) -> str:
     return f"{name}{{{matchers}}}"
 
 
+def in_another_namespace(states: Mapping[str, str | None]) -> dict[str, str | None]:
+    """What is so in a namespace that is not ours."""
+    return {
+        name.replace('namespace="m"', 'namespace="n"').replace("m/llm", "n/llm"): values
+        for name, values in states.items()
+        if 'namespace="m"' in name
+    }
+
+
+def by_two_exporters(states: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Each series by the exporter that goes and by the one that comes; and two endpoints of each pod."""
+    return {name.replace("{", '{pair="new",', 1): values for name, values in states.items()}
+
+
 def steady(value: int) -> str:
     return f"{value}+0x{END}"
 
@@ -130,6 +144,8 @@ def endpoints(pods: list[str], values: str = steady(1)) -> Series:
         found[series("kube_endpointslice_info", endpointslice=name)] = steady(1)
         found |= {endpoint(name, pod): values for pod in pods}
     found[endpoint("llm-leader-two-abc12", "other")] = steady(1)  # of another Service
+    late = endpoint("llm-leader-abc12", "late").replace('ready="true"', 'ready="false"')
+    found[late] = steady(1)
     return found
 
 

@@ -17,6 +17,8 @@ from tests.signals import (
     deployment_scenarios,
     engine_scenarios,
     group_scenarios,
+    neighbour_scenarios,
+    outage_scenarios,
     rollout_scenarios,
     room_scenarios,
     state_metrics_scenarios,
@@ -36,6 +38,8 @@ class Source(Protocol):
 
 SOURCES: Mapping[str, Source] = {
     "groups": group_scenarios,
+    "outages": outage_scenarios,
+    "neighbours": neighbour_scenarios,
     "rollouts": rollout_scenarios,
     "room": room_scenarios,
     "deployment": deployment_scenarios,

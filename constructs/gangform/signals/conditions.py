@@ -30,10 +30,10 @@ def mismatch(replicas: Replicas, service: str) -> str:
     slices = like("endpointslice", f"{literal(service)}-{alerting.SLICE_SUFFIX}")
     found = exporter.select(alerting.SLICE_ENDPOINTS, slices, equal("ready", "true"))
     pods = f"count by (namespace) (count by (namespace, targetref_name) ({found}))"
-    known = f"count({exporter.everywhere(alerting.SLICE)}) > 0"
+    known = f"count({exporter.everywhere(alerting.SLICE)})"
     endpoints = boxed(f"{pods}\nor on (namespace)\n0 * {replicas.wanted}")
     differ = f"{endpoints}\n!= on (namespace)\n{boxed(replicas.ready)}"
-    return f"{boxed(differ)}\nand on ()\n({known})"
+    return f"{boxed(differ)}\nand on ()\n{known}"
 
 
 def at_maximum(exporter: Exporter, name: str) -> str:
