@@ -23,3 +23,20 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Tests without programs of others are shared out over the processors; those with them run one after another."""
     return None if "thorough" in config.option.markexpr else 0
+
+
+COUNTED = ("assertions on rules", "mutations of rules", "mutations that change nothing")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How much was tried, where tests count it."""
+    reports = [each for these in terminalreporter.stats.values() for each in these]
+    for name in COUNTED:
+        found = [
+            value
+            for report in reports
+            for key, value in getattr(report, "user_properties", ())
+            if key == name
+        ]
+        if found:
+            terminalreporter.write_line(f"{sum(found)} {name}")

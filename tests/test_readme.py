@@ -66,6 +66,21 @@ def test_the_file_is_under_twenty_lines_and_renders_without_a_warning() -> None:
     assert made.findings == ()
 
 
+def test_a_page_says_what_the_readme_says_of_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("gangform.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
+    block = next(text for text in blocks("console") if "runbook" in text)
+    lines = [line[2:].partition("  #")[0].strip() for line in block.splitlines()]
+    listed, page, *typed = lines
+    assert main(listed.split()[1:]) == 0
+    assert "ServingGroupsNotReady" in capsys.readouterr().out
+    assert main(page.split()[1:]) == 0
+    said = capsys.readouterr().out
+    assert len(typed) == 2
+    assert all(command in said for command in typed)
+
+
 def test_what_the_plan_says_is_quoted_right(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

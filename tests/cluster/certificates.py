@@ -11,7 +11,9 @@ import json
 import subprocess
 from pathlib import Path
 
-NAMES = "DNS:localhost,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.0.0.1"
+METRICS = "metrics.default.svc"
+"""The name of the server behind the API server's aggregation layer."""
+NAMES = f"DNS:localhost,DNS:kubernetes.default.svc,DNS:{METRICS},IP:127.0.0.1,IP:10.0.0.1"
 _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 

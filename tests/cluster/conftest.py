@@ -42,6 +42,7 @@ from tests.cluster.control_plane import (
 )
 from tests.cluster.evidence import Row, Saw
 from tests.cluster.sources import Sources, prepare
+from tests.signals.conftest import promtool as promtool
 
 from gangform.inputs.load import load_fleet
 

@@ -53,14 +53,23 @@ UNPROVEN: tuple[Unproven, ...] = (
         "How much a group takes of GPU memory", "no GPU, no weights; the arithmetic is tested"
     ),
     Unproven(
-        "An autoscaler follows its metric",
-        "no metrics adapter; that it scales whole groups and holds its bounds is shown",
+        "An adapter, or KEDA, makes of the engines' series the metric that an autoscaler asks for",
+        "neither runs here, nor Prometheus: a server of the tests answers with a number, and their objects are only "
+        "checked against their schemas",
     ),
     Unproven("A NetworkPolicy lets through what it names", "no network: nobody enforces it"),
     Unproven(
         "Argo CD waits for a wave", "no Argo CD; the waves are applied one by one, by its rule"
     ),
-    Unproven("Alerts fire and clear", "no Prometheus; promtool runs the rules in `tests/signals`"),
+    Unproven(
+        "Alerts fire and clear on a cluster",
+        "neither kube-state-metrics nor Prometheus runs here: `tests/signals/exporter.py` makes series of the lab's "
+        "objects as its source says, three seconds standing for a minute, and promtool judges them",
+    ),
+    Unproven(
+        "Alerts on series of engines, of admission and of scrapes",
+        "nobody exports them here; promtool runs them in `tests/signals`",
+    ),
     Unproven(
         "LeaderWorkerSet 0.10: labels and annotations of a set reach its StatefulSets (`lab E10`)",
         _NOT_BUILT,

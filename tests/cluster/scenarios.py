@@ -38,6 +38,13 @@ def each(name: str, *, turn: int = 1, **fields: Any) -> Serving:
     return serving(name=name, namespace=name, pods=pods, **fields)
 
 
+def annotated(template: str, key: str, value: str) -> Object:
+    """A patch that steers the fake kubelet by one of the two templates."""
+    metadata = {"annotations": {f"kubelet.test/{key}": value}}
+    merge = {"spec": {"leaderWorkerTemplate": {template: {"metadata": metadata}}}}
+    return {"kind": "LeaderWorkerSet", "merge": merge}
+
+
 def with_pools(plane: ControlPlane, **nodes: int | None) -> Cluster:
     """The plane's cluster with these pools of its own shape; `None`: nobody says how many nodes."""
     (shape,) = {pool.hardware for pool in plane.cluster.pools.values()}

@@ -15,7 +15,7 @@ import pytest
 from tests.cluster.api import Object
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.evidence import Saw
-from tests.cluster.scenarios import TURN, each, put_nodes, with_pools
+from tests.cluster.scenarios import TURN, annotated, each, put_nodes, with_pools
 from tests.cluster.servings import (
     WORKER_INDEX,
     Made,
@@ -38,13 +38,6 @@ SLICE_OF = "kubernetes.io/service-name"
 WORKERS_END = "2s"
 ALL_JOINED = "6s"
 """Longer than workers take to end and to be made again: LeaderWorkerSet tries that ever more rarely."""
-
-
-def annotated(template: str, key: str, value: str) -> Object:
-    """A patch that steers the fake kubelet by one of the two templates."""
-    metadata = {"annotations": {f"kubelet.test/{key}": value}}
-    merge = {"spec": {"leaderWorkerTemplate": {template: {"metadata": metadata}}}}
-    return {"kind": "LeaderWorkerSet", "merge": merge}
 
 
 def made(plane: ControlPlane, turn: int) -> Made:

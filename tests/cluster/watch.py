@@ -52,8 +52,10 @@ class Watch:
     def __init__(self) -> None:
         self.objects: dict[Place, Object] = {}
         """What exists now. Read it inside `until` conditions, or after the watch has ended."""
+        self.listed: dict[Place, Object] = {}
+        """What existed at first."""
         self.events: list[Event] = []
-        """Every change since the first listing, oldest first."""
+        """Every change since then, oldest first."""
         self.began = time.monotonic()
         self._changed = threading.Condition()
         self._fault: BaseException | None = None
@@ -91,7 +93,7 @@ class Watch:
         """
         with self._changed:
             events = list(self.events)
-        objects: dict[Place, Object] = dict(self._first)
+        objects: dict[Place, Object] = dict(self.listed)
         for event in events:
             if event.type == "DELETED":
                 objects.pop(event.place, None)
@@ -99,13 +101,11 @@ class Watch:
                 objects[event.place] = event.object
             yield event, objects
 
-    _first: dict[Place, Object]
-
     # ── filled by threads ────────────────────────────────────────────────────────────────────────
 
     def _begin(self, listed: Sequence[Object]) -> None:
         self.objects = {_place(each): each for each in listed}
-        self._first = dict(self.objects)
+        self.listed = dict(self.objects)
 
     def _add(self, type: str, thing: Object) -> None:
         with self._changed:

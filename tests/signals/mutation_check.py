@@ -114,3 +114,11 @@ def _noticed(
                 again[case] = [each for each in these if each.name not in noticed]
         left = {case: these for case, these in again.items() if these}
     return noticed
+
+
+EQUIVALENT: Mapping[str, str] = {}
+"""Faults that change nothing, as a pattern of alert and fault, with the reason."""
+
+
+def is_equivalent(unnoticed: str) -> bool:
+    return any(re.search(pattern, unnoticed) for pattern in EQUIVALENT)

@@ -16,7 +16,7 @@ _MATCHER = re.compile(r'(\w+)(=~|!=|=)("(?:[^"\\]|\\.)*")')
 _SET_OPERATOR = re.compile(r"\b(?:and|or|unless)\b(?: on \([^()]*\))?")
 _COMPARISON = re.compile(r" (==|!=|>=|<=|>|<)(?= )")
 _NUMBER = re.compile(r"(?<= [=!<>]= )\d+|(?<= [<>] )\d+")
-_FOLD = re.compile(r"\bmax(?= by )")
+_FOLD = re.compile(r"\bmax by \([^()]*\)")
 _OTHER = {"==": "!=", "!=": "==", ">": ">=", ">=": ">", "<": "<=", "<=": "<"}
 
 
@@ -47,13 +47,13 @@ def mutations(expr: str) -> Iterator[Mutation]:
     for found in _NUMBER.finditer(bare):
         more = str(int(found[0]) + 1)
         yield put(f"{found[0]} becomes {more}", found.start(), found.end(), more)
-    for found in _FOLD.finditer(bare):
-        yield put("max becomes sum", found.start(), found.end(), "sum")
-    for found in _SELECTOR.finditer(expr):
-        for matcher in _MATCHER.finditer(expr, found.start(), found.end()):
-            label, sign, _ = matcher.groups()
-            wide = f'{label}=~".*"'
-            yield put(f"{label}{sign} widened", matcher.start(), matcher.end(), wide)
+    for fold in dict.fromkeys(_FOLD.findall(bare)):
+        yield Mutation(
+            f"every `{fold}` becomes sum", expr.replace(fold, fold.replace("max", "sum"))
+        )
+    for matcher in dict.fromkeys(_MATCHER.findall(expr)):
+        text = "".join(matcher)
+        yield Mutation(f"every {text} widened", expr.replace(text, f'{matcher[0]}=~".*"'))
 
 
 def _operand_ends(bare: str, start: int) -> int:

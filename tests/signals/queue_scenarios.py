@@ -37,6 +37,11 @@ def admissions(queue: str = "serving") -> str:
     return of_kueue("admission_wait_time_seconds_count", queue)
 
 
+def of_class(name: str) -> str:
+    """The same of another priority class."""
+    return name.replace("}", ',priority_class="high"}')
+
+
 def evictions(reason: str, queue: str = "serving") -> str:
     return of_kueue("evicted_workloads_total", queue, reason=reason, underlying_cause="")
 
@@ -91,6 +96,14 @@ KUEUE_SCENARIOS = {
         },
         {39: [], 41: [WAITS]},
     ),
+    "one is tried and another is put aside": Scenario(
+        {
+            pending(status, role): steady(1)
+            for status in ("active", "inadmissible")
+            for role in ROLES
+        },
+        {29: [], 30: [WAITS]},
+    ),
     "a rebuilt group waits for a while": Scenario(
         {pending("active"): then((0, 10), (1, 25), (0, 1))}, {34: [], 50: []}
     ),
@@ -98,12 +111,36 @@ KUEUE_SCENARIOS = {
         {cause("TopologyPlacementFailed", role): then((0, 10), (2, 20), (0, 1)) for role in ROLES},
         {19: [], 20: [PLACELESS], 29: [PLACELESS], 31: []},
     ),
+    "a follower is behind, and reasons differ": Scenario(
+        {
+            cause("TopologyPlacementFailed"): steady(1),
+            cause("TopologyPlacementFailed", "follower"): steady(0),
+            cause("TopologyPlacementFailed").replace("NoReservation", "Other"): steady(1),
+        },
+        {9: [], 10: [PLACELESS], 60: [PLACELESS]},
+    ),
     "groups wait for quota that others will give back": Scenario(
         {cause("WaitingForQuota"): steady(3)}, {60: []}
     ),
     "most of those admitted had waited long": Scenario(
-        {admissions(): FOUR_MORE, waited("640"): then((9, 10), (10, 1))},
+        {
+            admissions(): FOUR_MORE,
+            waited("640"): then((9, 10), (10, 1)),
+            waited("320"): then((7, 10), (8, 1)),
+        },
         {9: [], 15: [SLOW], 100: [SLOW]},
+    ),
+    "those of another priority wait too": Scenario(
+        {
+            admissions(): FOUR_MORE,
+            waited("640"): then((9, 10), (10, 1)),
+            of_class(admissions()): FOUR_MORE,
+            of_class(waited("640")): then((9, 10), (10, 1)),
+        },
+        {9: [], 15: [SLOW]},
+    ),
+    "half of those admitted had waited long": Scenario(
+        {admissions(): FOUR_MORE, waited("640"): then((9, 10), (11, 1))}, {15: [], 100: []}
     ),
     "few of those admitted had waited long": Scenario(
         {admissions(): FOUR_MORE, waited("640"): then((9, 10), (12, 1)), waited("320"): steady(7)},
@@ -124,6 +161,15 @@ KUEUE_SCENARIOS = {
     "the first eviction of its kind": Scenario(
         {evictions("Preempted"): f"_x62 {steady(1)}"},
         {61: [], 62: [out("Preempted")], 121: [out("Preempted")], 123: []},
+    ),
+    "evictions of two priorities": Scenario(
+        {
+            evictions("PodsReadyTimeout"): then((3, 65), (4, 1)),
+            of_class(evictions("PodsReadyTimeout")): then((3, 65), (4, 1)),
+            evictions("Preempted"): f"_x65 {steady(1)}",
+            of_class(evictions("Preempted")): f"_x65 {steady(1)}",
+        },
+        {64: [], 70: [out("PodsReadyTimeout", 2), out("Preempted", 2)]},
     ),
     "evictions of long ago, seen for the first time": Scenario(
         {key: f"_x62 {steady(3)}" for key in KUEUE}, {76: [], 90: []}
@@ -165,6 +211,13 @@ VOLCANO_SCENARIOS = {
             of_volcano("inqueue"): then((0, 15), (1, 45), (0, 1)),
         },
         {39: [], 40: [TWO], 59: [TWO], 61: []},
+    ),
+    "the controller manager is replaced while gangs wait": Scenario(
+        {
+            of_volcano("pending").replace("}", ',instance="new"}'): steady(1),
+            of_volcano("inqueue").replace("}", ',instance="new"}'): steady(1),
+        },
+        {29: [], 30: [TWO]},
     ),
     "a gang waits for a while": Scenario(
         {of_volcano("inqueue"): then((0, 10), (1, 25), (0, 1))}, {34: [], 50: []}
@@ -209,6 +262,23 @@ SHOWN_SCENARIOS = {
     ),
     "everything is scaled to zero": Scenario({WORKLOADS: None, GROUPS: steady(0)}, {90: []}),
     "nothing is applied yet": Scenario(dict.fromkeys(SHOWN), {90: []}),
+    "only sets of others are there": Scenario(
+        {
+            **dict.fromkeys(SHOWN),
+            STATEFUL.replace('"llm"', '"web"'): steady(2),
+            STATEFUL.replace('"m"', '"other"'): steady(2),
+        },
+        {90: []},
+    ),
+    "only groups of others are there": Scenario(
+        {
+            WORKLOADS: None,
+            GROUPS: steady(0),
+            GROUPS.replace('"llm"', '"web"'): steady(2),
+            GROUPS.replace('"m"', '"other"'): steady(2),
+        },
+        {90: []},
+    ),
     "its restart takes a while": Scenario(
         {SETS: f"1+0x10 stale _x9 {steady(1)}"}, {15: [], 26: [], 60: []}
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Mapping
@@ -46,6 +47,20 @@ def filled(template: str, fires: Fires) -> str:
         return f"{fires.value:g}" if fires.said is None or not found[3] else fires.said
 
     return PLACEHOLDER.sub(fill, template)
+
+
+def without(spec: Spec, known: set[str]) -> Spec:
+    """The rules that are not known yet, letter for letter; they are known from then on. Records are all kept."""
+    groups = []
+    for group in spec["groups"]:
+        kept = []
+        for rule in group["rules"]:
+            tells = f"{rule.get('alert')} {rule['expr']} {rule.get('for')}"
+            if "record" in rule or tells not in known:
+                kept.append(rule)
+            known.add(tells)
+        groups.append({**group, "rules": kept})
+    return {"groups": groups}
 
 
 def expected(rule: Mapping[str, Any], fires: Fires) -> dict[str, Any]:
@@ -101,8 +116,6 @@ def cases_file(spec: Spec, normal: Series, cases: Mapping[str, Scenario]) -> Spe
     written = alerting(spec)
     tests = []
     for name, scenario in cases.items():
-        unknown = {fires.name for firing in scenario.at.values() for fires in firing} - {*written}
-        assert not unknown, (name, unknown)
         tests.append(
             {
                 "name": name,
@@ -129,4 +142,6 @@ def put(folder: Path, name: str, content: object) -> Path:
 
 def run(promtool: str, what: str, *files: Path) -> subprocess.CompletedProcess[str]:
     command = [promtool, what, "rules", *map(str, files)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    # Its tests are short: collecting garbage takes longer than what it would save.
+    environment = {**os.environ, "GOGC": "800"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

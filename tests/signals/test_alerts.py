@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.signals.forms import FORMS, IN_DOMAINS
@@ -17,6 +18,7 @@ from gangform.inputs.cluster import Monitoring
 from gangform.inputs.serving import Admission, Autoscaling
 from gangform.manifests.monitoring import monitors, rules
 from gangform.plan.serving import ServingPlan
+from gangform.signals import records
 from gangform.signals.alerts import NAMES, alerts
 from gangform.units import Seconds
 
@@ -205,6 +207,12 @@ def test_a_name_is_matched_literally() -> None:
     assert promql.like("pod", promql.literal("a.b")) == r'pod=~"a\\.b"'
     assert promql.one_of("pod", ["a"]) == 'pod="a"'
     assert promql.one_of("pod", ["a", "b"]) == 'pod=~"a|b"'
+
+
+def test_the_page_lists_every_alert_and_every_record() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([\w:]+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted({*NAMES, *records.NAMES})
 
 
 # ── the objects ──────────────────────────────────────────────────────────────────────────────────

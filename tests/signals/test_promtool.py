@@ -2,47 +2,96 @@
 
 A scenario is the normal state of a serving and what differs from it. At each minute that it names, the whole list of
 firing alerts is compared, annotations included; an alert that is not listed must not fire. Every alert of a form fires
-in one of its scenarios, so a rule that never fires is noticed.
+in one of its scenarios, so a rule that never fires is noticed. A rule that an earlier form has letter for letter is not
+run again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.signals.forms import FORMS
-from tests.signals.rule_tests import alerting, cases_file, put, rule_file, run
+import yaml
+from tests.signals import mutation_check
+from tests.signals.forms import FORMS, plan_of
+from tests.signals.rule_tests import Spec, alerting, cases_file, put, rule_file, run, without
 from tests.signals.scenario import MakePlan
 from tests.signals.sources import tried
 
 pytestmark = pytest.mark.go
 
+Record = Callable[[str, object], None]
+DIST = Path(__file__).parents[2] / "dist"
 
-def test_prometheus_reads_the_rules(make_plan: MakePlan, promtool: str, tmp_path: Path) -> None:
-    specs = {form: rule_file(make_plan(form)) for form in FORMS}
-    files = [put(tmp_path, f"{form}.yaml", spec) for form, spec in specs.items()]
+
+@pytest.fixture(scope="session")
+def specs() -> dict[str, Spec]:
+    """What is new in the rules of each form."""
+    known: set[str] = set()
+    return {form: without(rule_file(plan_of(form)), known) for form in FORMS}
+
+
+def read(promtool: str, specs: dict[str, Any], folder: Path) -> None:
+    """Prometheus reads all of them, and finds as many rules as there are."""
+    files = [put(folder, f"{number}.yaml", spec) for number, spec in enumerate(specs.values())]
     done = run(promtool, "check", *files)
     assert done.returncode == 0, done.stdout + done.stderr
-    for spec in specs.values():
-        count = sum(len(group["rules"]) for group in spec["groups"])
-        assert f"{count} rules found" in done.stdout
+    found = [line.split()[1] for line in done.stdout.splitlines() if "rules found" in line]
+    counts = [sum(len(group["rules"]) for group in spec["groups"]) for spec in specs.values()]
+    assert found == [str(count) for count in counts]
+
+
+def test_prometheus_reads_the_rules(promtool: str, tmp_path: Path) -> None:
+    read(promtool, {form: rule_file(plan_of(form)) for form in FORMS}, tmp_path)
+
+
+def test_prometheus_reads_the_rules_of_the_fleet(promtool: str, tmp_path: Path) -> None:
+    found = {
+        f"{path}: {document['metadata']['name']}": document["spec"]
+        for path in sorted(DIST.glob("*/*.k8s.yaml"))
+        for document in yaml.load_all(path.read_text("utf-8"), yaml.CSafeLoader)
+        if document["kind"] == "PrometheusRule"
+    }
+    assert len(found) > 5
+    read(promtool, found, tmp_path)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_alerts_fire_when_they_should_and_only_then(
-    form: str, make_plan: MakePlan, promtool: str, tmp_path: Path
+    form: str, specs: dict[str, Spec], promtool: str, tmp_path: Path, record_property: Record
 ) -> None:
-    plan = make_plan(form)
-    spec = rule_file(plan)
+    spec = specs[form]
     put(tmp_path, "rules.yaml", spec)
-    done = run(promtool, "test", put(tmp_path, "test.yaml", cases_file(spec, *tried(plan))))
+    written = cases_file(spec, *tried(plan_of(form)))
+    done = run(promtool, "test", put(tmp_path, "test.yaml", written))
     assert done.returncode == 0, done.stdout + done.stderr
+    record_property("assertions on rules", assertions(written))
+
+
+def assertions(file: Spec) -> int:
+    return sum(
+        len(test["alert_rule_test"]) + len(test["promql_expr_test"]) for test in file["tests"]
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_alert_of_a_form_fires_in_a_scenario(form: str, make_plan: MakePlan) -> None:
-    """Then a rule that never fires is noticed, whichever it is."""
+    """Then a rule that never fires is noticed, whichever it is; and nothing is expected that is no rule."""
     plan = make_plan(form)
     cases = tried(plan).cases.values()
     fired = {fires.name for case in cases for firing in case.at.values() for fires in firing}
     assert fired == {*alerting(rule_file(plan))}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_small_fault_in_a_rule_is_noticed(
+    form: str, specs: dict[str, Spec], promtool: str, tmp_path: Path, record_property: Record
+) -> None:
+    """Each expression as one that never fires, one that always does, and with one fault after another."""
+    found = mutation_check.check(promtool, specs[form], *tried(plan_of(form)), tmp_path)
+    left = [each for each in found.unnoticed if not mutation_check.is_equivalent(each)]
+    record_property("mutations of rules", found.tried)
+    record_property("mutations that change nothing", len(found.unnoticed))
+    assert not left

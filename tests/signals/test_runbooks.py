@@ -214,7 +214,11 @@ def test_every_command_is_whole_and_selects_what_the_plan_selects(plan: ServingP
     for text in pages(plan):
         for line in commands(text):
             command = parse(line)
-            assert command.flags.get("-n", plan.namespace) in (plan.namespace, "lws-system"), line
+            assert command.flags.get("-n", plan.namespace) in (
+                plan.namespace,
+                "lws-system",
+                "keda",
+            ), line
             _selects(plan, command, line)
             _names(plan, command, line)
             seen += 1

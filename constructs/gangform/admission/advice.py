@@ -25,7 +25,9 @@ class Advice(NamedTuple):
     cures: tuple[str, ...] = ()
     """What lets a waiting group in."""
     never: tuple[str, ...] = ()
-    """What makes it worse."""
+    """What makes it worse for a serving."""
+    never_queue: tuple[str, ...] = ()
+    """What makes it worse for all in the queue."""
     evicts: str = ""
     """What becomes of a group that it throws out; empty where it throws none out."""
 

@@ -36,6 +36,11 @@ def advice(demands: Sequence[Demand], cluster: Cluster) -> Advice:
             "ever; correct the level, the queue or its flavor in the inputs.",
         ),
         never=tuple(_never(demands, cluster)),
+        never_queue=(
+            "Do not set `stopPolicy: HoldAndDrain` to get GPUs: it deletes every group that runs in the queue, past "
+            "all budgets. `Hold` keeps new ones out.",
+            "Do not lower the quota to get GPUs: what runs stays, and only new groups are kept out.",
+        ),
         evicts="Kueue deletes all pods of the group and asks no budget. The group waits in the queue again as the same "
         "Workload, and has to load anew.",
     )
@@ -85,8 +90,3 @@ def _never(demands: Sequence[Demand], cluster: Cluster) -> Iterator[str]:
             "Do not change the size of the running groups: this release of Kueue takes it, and one group then stays "
             "gated for good."
         )
-    yield (
-        "Do not set `stopPolicy: HoldAndDrain` on the queue to get GPUs: it deletes every group that runs in it, past "
-        "all budgets. `Hold` keeps new ones out."
-    )
-    yield "Do not take the queue label off a serving: Kueue refuses that."

@@ -140,10 +140,12 @@ def _thrown_out(mine: str, whose: str, limits: AlertDefaults) -> Alert:
     young = (
         f"sum by ({keys}) ({count})\nunless on ({keys})\nsum by ({keys}) ({count} offset {window})"
     )
+    # An hour ago Kueue was heard of: else everything would be young when Prometheus is.
     seen = f"max by (cluster_queue) ({known} offset {window})"
+    news = f"{boxed(young)}\nand on (cluster_queue)\n{seen}"
     return Alert(
         name=THROWN_OUT,
-        expr=f"{boxed(more)}\nor\n{boxed(f'{boxed(young)} > 0{chr(10)}and on (cluster_queue){chr(10)}{seen}')}",
+        expr=f"{boxed(more)}\nor\n{boxed(news)}",
         severity="warning",
         summary="Groups were evicted from a queue.",
         description=f"{{{{ $value | humanize }}}} groups were evicted within {window} ({{{{ $labels.reason }}}}) from "

@@ -28,6 +28,9 @@ def advice(demands: Sequence[Demand], *, own: bool) -> Advice:
             "`admission.queue`.",
         ),
         never=tuple(_never(sets, own)),
+        never_queue=(
+            "Do not close the queue to get GPUs: nothing that goes comes back meanwhile.",
+        ),
     )
 
 

@@ -57,7 +57,8 @@ KUBE_STATE_METRICS: Final[Mapping[str, Metric]] = _rows(
         "kube_deployment_status_replicas_updated": "namespace deployment",
         "kube_endpointslice_info": "namespace endpointslice addresstype",
         "kube_endpointslice_endpoints": "namespace endpointslice ready serving terminating "
-        "hostname targetref_kind targetref_name targetref_namespace nodename endpoint_zone address",
+        "hostname targetref_kind targetref_name targetref_namespace endpoint_nodename endpoint_zone "
+        "address",
         "kube_pod_container_resource_requests": "namespace pod uid container node resource unit",
         "kube_node_spec_unschedulable": "node",
         "kube_node_status_condition": "node condition status",
