@@ -76,7 +76,7 @@ class Leader:
             self.finished("error"): steady(0),
             self.answers("2xx"): "0+60x120",
             self.answers("5xx"): steady(0),
-            self.engine("time_to_first_token_seconds_bucket", le="1.0"): steady(0),
+            self.engine("time_to_first_token_seconds_bucket", le="+Inf"): "0+60x120",
             self.fast: "0+60x120",
             self.tokens: "0+60x120",
         }
@@ -139,10 +139,10 @@ def _hanging(plan: ServingPlan, one: Leader, first: str) -> Iterator[tuple[str, 
         "one data rank hangs beside another",
         Scenario(
             {
-                one.engine("num_requests_running", "1"): steady(3),
+                one.engine("num_requests_running", "1"): steady(1),
                 one.steps("1"): "0+600x30 18000+0x90",
             },
-            {36: [], 37: [at(first, STALLED, 3, engine="1")]},
+            {36: [], 37: [at(first, STALLED, 1, engine="1")]},
         ),
     )
     yield (
@@ -216,12 +216,12 @@ def _load(
     waiting, preempted = one.engine("num_requests_waiting"), one.engine("num_preemptions_total")
     # Twice the target of 8; the window of the autoscaler, the worst cold start and five minutes.
     limit, after = (16, 22) if autoscaled else (20, 10)
-    deep = in_namespace(QUEUE, limit + 5)
+    deep = in_namespace(QUEUE, limit + 1)
     yield "nothing is wrong with engines", Scenario({}, {1: [], 90: []})
     yield (
         "one group has all the queue",
         Scenario(
-            {waiting: then((0, 20), (2 * limit + 10, 40), (0, 1))},
+            {waiting: then((0, 20), (2 * limit + 2, 40), (0, 1))},
             {19 + after: [], 20 + after: [deep], 59: [deep], 61: []},
         ),
     )
@@ -229,13 +229,13 @@ def _load(
     gone: dict[str, str | None] = dict.fromkeys(two.healthy())
     yield (
         "one group of two is there",
-        Scenario({**gone, waiting: steady(limit + 5)}, {after - 1: [], after: [deep]}),
+        Scenario({**gone, waiting: steady(limit + 1)}, {after - 1: [], after: [deep]}),
     )
     full = at(first, CACHE, 0.97)
     yield (
         "a cache is full and requests wait for it",
         Scenario(
-            {one.cache: "0.4+0x19 0.97+0x39 0.4+0x60", waiting: "3 0 0 " * 40},
+            {one.cache: "0.4+0x19 0.97+0x39 0.4+0x60", waiting: "1 0 0 " * 40},
             {29: [], 30: [full], 59: [full], 61: []},
         ),
     )
@@ -308,6 +308,11 @@ def _slow(one: Leader, two: Leader) -> Iterator[tuple[str, Scenario]]:
     yield (
         "first tokens are slow for five minutes",
         Scenario({one.fast: burst, two.fast: burst}, {minute: [] for minute in (64, 66, 68, 80)}),
+    )
+    late = "0+60x80 4800+0x40"
+    yield (
+        "first tokens are slow for half an hour",
+        Scenario({one.fast: late, two.fast: late}, {minute: [] for minute in (90, 105, 110)}),
     )
     half = "0+15x120"
     yield (
