@@ -51,6 +51,16 @@ FORMS: dict[str, dict[str, Any]] = {
         "parallelism": Parallelism(tensor=8, pipeline=2),
         "autoscaling": Autoscaling(min=2, max=4),
     },
+    "by keda": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "autoscaling": Autoscaling(min=2, max=4),
+    },
+    "to zero": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "autoscaling": Autoscaling(
+            min=0, max=4, buffer_query='sum(queue{gateway="llm"})', buffer_holds=Seconds(900)
+        ),
+    },
     "canary": {
         "parallelism": Parallelism(tensor=8, pipeline=2),
         "groups": 4,
@@ -58,6 +68,8 @@ FORMS: dict[str, dict[str, Any]] = {
     },
 }
 """Every kind of serving whose alerts differ, by what makes it so."""
+KEDA = ("by keda", "to zero")
+"""Those on a cluster with KEDA."""
 
 
 @pytest.fixture(scope="session")
@@ -67,12 +79,15 @@ def make_plan() -> MakePlan:
     ) -> ServingPlan:
         cluster = Cluster(
             name="prod",
-            versions=Installed(kubernetes="1.36", lws="0.10", volcano="1.15"),
+            versions=Installed(kubernetes="1.36", lws="0.10", volcano="1.15", keda="2.18"),
             foundation="existing",
             pools={"gpu": Pool(hardware="eight")},
-            metrics_adapter="external",
+            metrics_adapter="keda" if form in KEDA else "external",
             monitoring=monitoring
-            or Monitoring(runbook_base="https://runbooks.example.com/serving/"),
+            or Monitoring(
+                runbook_base="https://runbooks.example.com/serving/",
+                prometheus="http://prometheus:9090",
+            ),
         )
         given: dict[str, Any] = {
             "name": "llm",

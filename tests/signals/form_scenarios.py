@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.signals.group_scenarios import GROUP_SCENARIOS
+from tests.signals.scaler_scenarios import BY_KEDA, KEDA_SCENARIOS, TO_ZERO, ZERO_SCENARIOS
 from tests.signals.scenario import (
     Scenario,
     Series,
@@ -16,7 +17,8 @@ from tests.signals.scenario import (
 
 from gangform.plan.serving import ServingPlan
 
-FORMS = ["groups", "groups of one", "sets of one group", "deployment", "autoscaled", "canary"]
+SCALED = ["autoscaled", "by keda", "to zero"]
+FORMS = ["groups", "groups of one", "sets of one group", "deployment", *SCALED, "canary"]
 OF_GROUPS = ["groups", "groups of one", "sets of one group"]
 
 
@@ -111,7 +113,11 @@ AUTOSCALER_SCENARIOS = {
         {WISH: steady(4)}, {29: [], 30: [in_namespace("ServingAutoscalerAtMax", 4)]}
     ),
     "it cannot read its metric": Scenario(
-        {BLIND: steady(1)}, {14: [], 15: [in_namespace("ServingAutoscalerBlind", 1)]}
+        {BLIND: then((1, 30), (0, 1))},
+        {19: [], 20: [in_namespace("ServingAutoscalerBlind", 1)], 31: []},
+    ),
+    "it has none before its first leader answers": Scenario(
+        {BLIND: then((1, 17), (0, 1))}, {minute: [] for minute in (14, 16, 20, 90)}
     ),
 }
 
@@ -121,6 +127,11 @@ def scenarios(form: str, plan: ServingPlan) -> tuple[Series, dict[str, Scenario]
     if form == "deployment":
         return DEPLOYMENT, DEPLOYMENT_SCENARIOS
     world = World.of(plan)
-    if form == "autoscaled":
-        return {**world.healthy(), **AUTOSCALER}, AUTOSCALER_SCENARIOS
+    if form in SCALED:
+        own, cases = {
+            "autoscaled": (AUTOSCALER, AUTOSCALER_SCENARIOS),
+            "by keda": (BY_KEDA, KEDA_SCENARIOS),
+            "to zero": (TO_ZERO, ZERO_SCENARIOS),
+        }[form]
+        return {**world.healthy(), **own}, cases
     return world.healthy(), {make.__name__: make(world) for make in GROUP_SCENARIOS}

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.signals.form_scenarios import AUTOSCALER_SCENARIOS, FORMS, OF_GROUPS, scenarios
+from tests.signals.form_scenarios import FORMS, OF_GROUPS, SCALED, scenarios
 from tests.signals.scenario import Fires, MakePlan, Scenario, Series
 
 from gangform.manifests.monitoring import rules
@@ -106,7 +106,7 @@ def test_prometheus_reads_the_rules(
     assert f"{len(spec['groups'][0]['rules'])} rules found" in done.stdout
 
 
-@pytest.mark.parametrize("form", [*OF_GROUPS, "deployment", "autoscaled"])
+@pytest.mark.parametrize("form", [*OF_GROUPS, "deployment", *SCALED])
 def test_alerts_fire_when_they_should_and_only_then(
     form: str, make_plan: MakePlan, promtool: str, tmp_path: Path
 ) -> None:
@@ -130,11 +130,14 @@ def test_every_alert_of_a_form_fires_in_a_scenario(form: str, make_plan: MakePla
     assert fired == {rule["alert"] for rule in rule_file(plan)["groups"][0]["rules"]}
 
 
-def test_the_alerts_of_an_autoscaler_fire_in_a_scenario(make_plan: MakePlan) -> None:
-    added = {alert.name for alert in alerts(make_plan("autoscaled"))} - {
+@pytest.mark.parametrize("form", SCALED)
+def test_the_alerts_of_an_autoscaler_fire_in_a_scenario(form: str, make_plan: MakePlan) -> None:
+    plan = make_plan(form)
+    added = {alert.name for alert in alerts(plan)} - {
         alert.name for alert in alerts(make_plan("groups"))
     }
-    firing = [fires for case in AUTOSCALER_SCENARIOS.values() for fires in case.at.values()]
+    _, cases = scenarios(form, plan)
+    firing = [fires for case in cases.values() for fires in case.at.values()]
     assert added == {fires.name for together in firing for fires in together}
 
 

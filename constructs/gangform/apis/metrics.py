@@ -179,6 +179,10 @@ _UNDERLINED: Final = tuple(f"{prefix}_" for prefix in _ENGINES)
 _SUFFIXES: Final = ("_total", "_bucket", "_sum", "_count", "_created", "_info")
 _NAME: Final = re.compile(r"(?<![\w:$.\-/])[a-zA-Z_][\w:]*+(?!\()")
 _TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'')
+_LABELS: Final = re.compile(
+    r"\{[^{}]*\}|\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^()]*\)"
+)
+"""Where a query has names of labels, once its texts are gone."""
 _MATCHERS: Final = re.compile(rf"(?<![\w:])({'|'.join(STRANGE_LABELS)})\s*\{{([^{{}}]*)\}}")
 _LABEL: Final = re.compile(r"([a-zA-Z_]\w*)\s*(?:=~|!~|!=|=)")
 
@@ -212,6 +216,27 @@ def standing(name: str) -> Standing:
 def of_router(name: str) -> bool:
     """Whether a series under an engine's prefix is that of the router before it, which is there without engines."""
     return bool(_stems(name.partition(":")[2]) & _ROUTER)
+
+
+_SERIES: Final = re.compile(r"\b(?:vllm|sglang)[:_]\w+")
+_ELSE: Final = re.compile(r"\bor\b(?!\s*(?:on\s*\(\s*\)\s*)?vector)", re.IGNORECASE)
+"""In a query: another series that may have a value where the first has none."""
+_OWN: Final = frozenset({"exported", "unknown"})
+"""How names stand that an engine has, or may have."""
+
+
+def engine_series(query: str) -> list[str]:
+    """The series of engines that a query names, as it writes them."""
+    return _SERIES.findall(query)
+
+
+def engine_alone(query: str) -> bool:
+    """Whether a query, or the name of a metric, speaks of series of an engine and of nothing else."""
+    found = [
+        name.replace("_", ":", 1) if ":" not in name else name for name in engine_series(query)
+    ]
+    own = all(standing(name) in _OWN and not of_router(name) for name in found)
+    return bool(found) and own and not _ELSE.search(query)
 
 
 def _stems(own: str) -> set[str]:
@@ -280,9 +305,9 @@ def unclosed(expression: str) -> str:
 
 @cache
 def names(expression: str) -> tuple[str, ...]:
-    """The series names in a PromQL expression that carry a prefix we know, each once; quoted texts are left out."""
+    """The series names in a PromQL expression that carry a prefix we know, each once; neither labels nor texts."""
     found_names: dict[str, None] = {}
-    for name in _NAME.findall(_TEXT.sub('""', expression)):
+    for name in _NAME.findall(_LABELS.sub(" ", _TEXT.sub('""', expression))):
         known = name in KUBE_STATE_METRICS or name in CONFIGURED or name in INVENTED
         if known or name.startswith((_SETS_PREFIX, _ENGINE_PREFIX, *_UNDERLINED)):
             found_names[name] = None

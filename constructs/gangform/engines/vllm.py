@@ -49,6 +49,7 @@ class Vllm:
 
     name: ClassVar[str] = "vllm"
     waiting_metric: ClassVar[str] = "vllm:num_requests_waiting"
+    running_metric: ClassVar[str] = "vllm:num_requests_running"
     newest: ClassVar[Release] = NEWEST
     ready_before_workers: ClassVar[bool] = False
 

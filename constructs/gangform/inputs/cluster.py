@@ -43,6 +43,7 @@ class Installed(Model):
     lws: Version | None = None
     kueue: Version | None = None
     volcano: Version | None = None
+    keda: Version | None = None
 
     @property
     def releases(self) -> Versions:
@@ -56,6 +57,7 @@ class Installed(Model):
             lws=read(self.lws),
             kueue=read(self.kueue),
             volcano=read(self.volcano),
+            keda=read(self.keda),
         )
 
 
@@ -146,6 +148,8 @@ class Monitoring(Model):
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Labels that the Prometheus selects rules and monitors by (`release: …` for kube-prometheus-stack)."""
     kube_state_metrics_job: Line = "kube-state-metrics"
+    prometheus: Url | None = None
+    """Address at which KEDA asks Prometheus, such as `http://prometheus-operated.monitoring:9090`."""
     runbook_base: Url | None = None
     """URL before the alert's name; `None`: no runbook links."""
 
@@ -166,8 +170,12 @@ class Cluster(Model):
     volcano: VolcanoSettings = Field(default_factory=cache(VolcanoSettings.model_construct))
     priorities: dict[ObjectName, Integer] = Field(default_factory=dict)
     """Kueue WorkloadPriorityClasses that the foundation makes: name → value."""
-    metrics_adapter: Literal["external", "none", "unknown"] = "unknown"
-    """Who serves external.metrics.k8s.io; autoscaling is refused until it is `external`."""
+    metrics_adapter: Literal["external", "prometheus-adapter", "keda", "none", "unknown"] = (
+        "unknown"
+    )
+    """Who brings metrics to autoscalers; autoscaling is refused without. `external`: somebody serves
+    external.metrics.k8s.io. `prometheus-adapter`: its rules are written beside the manifests. `keda`: a ScaledObject is
+    written, which asks Prometheus by itself, in the place of a HorizontalPodAutoscaler."""
     monitoring: Monitoring = Field(default_factory=Monitoring.model_construct)
 
     @classmethod

@@ -32,6 +32,8 @@ class MonitoringPlan(NamedTuple):
     """A rollout counts as stalled when nothing has moved for so long."""
     rebuild_window: Seconds
     """In how long the rebuilds of a group are counted."""
+    no_signal_after: Seconds
+    """How long the signal of an autoscaler may be absent: before the first leader answers there is none."""
     limits: AlertDefaults
     """The waiting times that no start decides."""
 
@@ -54,6 +56,12 @@ def rebuild_window(least: Seconds, starts: int, budget: Seconds) -> Seconds:
     return max(least, Seconds(starts * budget))
 
 
+@formula("max(15m, worst cold start + margin)", source="observability §3.5")
+def no_signal_after(least: Seconds, starting: Seconds) -> Seconds:
+    """The only leader exports nothing while it loads."""
+    return max(least, starting)
+
+
 def derive(
     serving: Serving, cluster: Cluster, startup: StartupPlan, defaults: Defaults
 ) -> MonitoringPlan:
@@ -71,5 +79,6 @@ def derive(
         else serving.pending_alert_after,
         quiet_window=quiet_window(limits.quiet_window, starting),
         rebuild_window=rebuild_window(limits.rebuild_window, limits.rebuild_starts, startup.budget),
+        no_signal_after=no_signal_after(limits.blind, starting),
         limits=limits,
     )

@@ -202,21 +202,15 @@ class _Composer:
         lead = workloads[0].role
         watch = monitoring.derive(serving, self.cluster, self.startup, self.table)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
-        remarks = [text for stamp in stamped for text in stamp.remarks]
-        remarks += rollout.remarks(self.form, self.split.size)
-        remarks += weights.remarks(serving, self.found.model)
-        remarks += spread.remarks(lead.demand)
+        remarks = [
+            *(text for stamp in stamped for text in stamp.remarks),
+            *rollout.remarks(self.form, self.split.size),
+            *weights.remarks(serving, self.found.model),
+            *spread.remarks(lead.demand),
+            *scaling.remarks(serving, self.startup, lead.scaling),
+        ]
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
-        platform = beside.platform(
-            serving,
-            self.cluster,
-            self.form,
-            hardware=self.found.hardware,
-            shape=self.split,
-            scaling=lead.scaling,
-            waiting_metric=self.found.engine.waiting_metric,
-            staged=self.apart,
-        )
+        platform = beside.platform(serving, self.cluster, self.form, lead, staged=self.apart)
         needs = [need for stamp in stamped for need in stamp.prerequisites]
         return ServingPlan(
             name=serving.name,
@@ -298,7 +292,9 @@ class _Composer:
         )
         scale = scaling.derive(
             serving,
+            name=name,
             engine=self.found.engine,
+            cluster=self.cluster,
             startup=self.startup,
             pods=names.selectors.pods,
             defaults=self.table,
@@ -381,13 +377,14 @@ class _Composer:
             at=at,
         )
         yield from unread.check(serving, policy=self.policy, form=self.form, size=split.size, at=at)
-        yield from releases.check(serving.name, self.cluster, self.form)
+        yield from releases.check(serving, self.cluster, self.form)
         yield from releases.engine(serving, self.at)
         yield from scaling.check(
             serving,
             policy=self.policy,
             form=self.form,
             cluster=self.cluster,
+            startup=self.startup,
             pods=workloads[0].role.identity.selectors.pods,
             at=at,
         )

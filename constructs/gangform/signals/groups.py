@@ -26,6 +26,7 @@ PENDING = "ServingGroupPodsPending"
 CORDONED = "ServingGroupOnCordonedNode"
 AT_MAXIMUM = "ServingAutoscalerAtMax"
 BLIND = "ServingAutoscalerBlind"
+SIGNAL_LOST = "ServingAutoscalerSignalLost"
 
 NAMES = (
     FEWER,
@@ -39,6 +40,7 @@ NAMES = (
     CORDONED,
     AT_MAXIMUM,
     BLIND,
+    SIGNAL_LOST,
 )
 """Every alert of this source."""
 
@@ -196,7 +198,7 @@ class _Writer(NamedTuple):
         if scaling.highest > scaling.lowest:
             yield self._alert(
                 AT_MAXIMUM,
-                queries.at_maximum(self.exporter, workload.name),
+                queries.at_maximum(self.exporter, scaling.autoscaler),
                 "warning",
                 f"An autoscaler wants as many {self._groups} as it may have.",
                 f"The autoscaler of {self._who} has wanted its maximum of {{{{ $value }}}} {self._groups} for "
@@ -205,10 +207,24 @@ class _Writer(NamedTuple):
             )
         yield self._alert(
             BLIND,
-            queries.blind(self.exporter, workload.name),
+            queries.blind(self.exporter, scaling.autoscaler, rests=not scaling.lowest),
             "warning",
             "An autoscaler cannot read its metric.",
-            f"The autoscaler of {self._who} has had no value of {scaling.metric} for {limits.blind}, so the number "
-            f"of {self._groups} stays as it is.",
-            limits.blind,
+            f"The autoscaler of {self._who} has had no value of {scaling.metric} for {self._watch.no_signal_after}, so "
+            f"the number of {self._groups} stays as it is.",
+            self._watch.no_signal_after,
         )
+        if scaling.keda is not None:
+            # With a fallback KEDA always has a value, and the autoscaler it makes is never blind.
+            rests = not scaling.lowest
+            asked = scaling.keda.triggers[-1 if rests else 0]
+            yield self._alert(
+                SIGNAL_LOST,
+                queries.signal_lost(self.exporter, scaling.autoscaler, asked.query, rests=rests),
+                "warning",
+                "KEDA scales without an answer from Prometheus.",
+                f"KEDA's query {asked.name} of {self._who} has had no result for {self._watch.no_signal_after}, so the "
+                f"number of {self._groups} no longer follows the load"
+                + (", and a request that waits brings none." if rests else "."),
+                self._watch.no_signal_after,
+            )

@@ -233,11 +233,25 @@ def at_maximum(exporter: Exporter, name: str) -> str:
     return f"max by (namespace) ({wish})\n>= on (namespace)\nmax by (namespace) ({most})"
 
 
-def blind(exporter: Exporter, name: str) -> str:
-    """An autoscaler that cannot read its metric."""
+def blind(exporter: Exporter, name: str, *, rests: bool) -> str:
+    """An autoscaler that cannot read its metric. `rests`: at zero groups it reads none, which is no fault."""
     matchers = (
         equal("horizontalpodautoscaler", name),
         equal("condition", "ScalingActive"),
         equal("status", "false"),
     )
-    return f"max by (namespace) ({exporter.select(alerting.SCALER_CONDITION, *matchers)}) == 1"
+    unread = f"max by (namespace) ({exporter.select(alerting.SCALER_CONDITION, *matchers)}) == 1"
+    return f"{unread}\nand on (namespace)\n{_wishes(exporter, name)}" if rests else unread
+
+
+def signal_lost(exporter: Exporter, name: str, query: str, *, rests: bool) -> str:
+    """A query that an autoscaler lives on and that has no result. `rests`: it has one at zero groups too."""
+    most = exporter.select(alerting.SCALER_MAXIMUM, equal("horizontalpodautoscaler", name))
+    there = f"max by (namespace) ({most}) > 0" if rests else _wishes(exporter, name)
+    return f"{there}\nunless on ()\n{boxed(query)}"
+
+
+def _wishes(exporter: Exporter, name: str) -> str:
+    """How many groups an autoscaler wants, where it wants some."""
+    wish = exporter.select(alerting.SCALER_WISH, equal("horizontalpodautoscaler", name))
+    return f"max by (namespace) ({wish}) > 0"
