@@ -148,6 +148,7 @@ MODULES: Final = (
     "allowances",
     "scaling",
     "waking",
+    "answers",
     "admission",
     "queues",
     "sharing",
