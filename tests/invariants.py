@@ -19,6 +19,7 @@ from tests.invariant.admits import (
     topology_is_asked_for_whole,
 )
 from tests.invariant.pods import (
+    node_autoscalers_stay_off_every_pod_or_none,
     ports_are_named_where_something_listens,
     probes_ask_only_who_listens,
     ranks_fill_the_requested_gpus,
@@ -56,6 +57,7 @@ INVARIANTS: tuple[Callable[[World], Iterator[str]], ...] = (
     probes_ask_only_who_listens,
     ranks_fill_the_requested_gpus,
     templates_schedule_alike,
+    node_autoscalers_stay_off_every_pod_or_none,
     requests_are_limits,
     quotas_hold_exactly_the_peak,
     a_pool_has_one_backend,

@@ -157,6 +157,7 @@ def cluster(backend: str, gitops: str) -> Cluster:
             "lws_scheduler_provider": "volcano" if backend == "volcano" else "none",
             "metrics_adapter": "prometheus-adapter" if older else "keda",
             "monitoring": Monitoring(prometheus="http://prometheus.monitoring:9090"),
+            "node_autoscaler": AUTOSCALERS.get(backend, "unknown"),
             "pools": {
                 "small": Pool(
                     hardware=HARDWARE,
@@ -168,6 +169,9 @@ def cluster(backend: str, gitops: str) -> Cluster:
         }
     )
 
+
+AUTOSCALERS = {"kueue": "karpenter", "volcano": "cluster-autoscaler", "none": "none"}
+"""Who takes nodes away, by backend."""
 
 DOMAINS = tuple(
     Domain(at=(f"b{block}", f"r{rack}"), nodes=10_000) for block in range(2) for rack in range(3)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 from gangform.bundle import Bundle
+from gangform.publish import folders
+from gangform.publish.folders import EVERYTHING, Differences, Outcome, Output, Scope
 from gangform.synth import Rendered
 
 LABELLED = "metadata:\n  name: {name}\n  labels:\n    app.kubernetes.io/managed-by: gangform\n"
@@ -21,6 +23,17 @@ def rendered(files: Mapping[str, str]) -> list[Rendered]:
         Rendered(path=path, content=text.encode(), bundle=cast(Bundle, None))
         for path, text in files.items()
     ]
+
+
+def publish(files: Sequence[Rendered], root: Path, *, scope: Scope = EVERYTHING) -> Outcome:
+    """Manifests alone."""
+    (outcome,) = folders.publish([Output(root, files, scope=scope)])
+    return outcome
+
+
+def compare(files: Sequence[Rendered], root: Path, *, scope: Scope = EVERYTHING) -> Differences:
+    (found,) = folders.compare([Output(root, files, scope=scope)])
+    return found
 
 
 def fill(root: Path, files: Mapping[str, str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.bundles import ENGINE, ONE, find, made, pods, refused, with_keda
+from tests.bundles import ENGINE, ONE, cluster, find, made, pods, refused, with_keda
 
 from gangform.documents.document import Node, dig, mapping, sequence
 from gangform.findings import InputPath, Path
@@ -175,6 +175,34 @@ def test_what_the_engines_container_opens_asks_for_and_runs_is_not_patched(
     merge = at((*ENGINE, "containers"), [{"name": "engine", **container}])
     found = refused(Patch(kind="LeaderWorkerSet", merge=merge))
     assert {(one.code.id, one.seen["input"]) for one in found} == {("patch-over-plan", name)}
+
+
+@pytest.mark.parametrize("value", ["false", None])
+def test_what_keeps_the_node_autoscaler_away_is_not_patched(value: str | None) -> None:
+    """Taken from one template, it would leave the group to it."""
+    worker = ("spec", "leaderWorkerTemplate", "workerTemplate", "metadata", "annotations")
+    key = "karpenter.sh/do-not-disrupt"
+    merge = at(worker, {key: value})
+    (found,) = refused(
+        Patch(kind="LeaderWorkerSet", merge=merge), on=cluster(node_autoscaler="karpenter")
+    )
+    assert (found.code.id, found.seen) == ("patch-over-plan", {"input": "pods.annotations"})
+    # Where nobody declared one, the annotation is not ours.
+    free = Patch(kind="LeaderWorkerSet", merge=at(worker, {key: "true"}))
+    assert made(patches=(free,)).patched
+
+
+def test_an_autoscaler_is_not_patched_into_a_vertical_one() -> None:
+    merges: list[dict[str, Any]] = [
+        {"kind": "VerticalPodAutoscaler"},
+        {"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler"},
+    ]
+    for merge in merges:
+        found = refused(
+            Patch(kind="HorizontalPodAutoscaler", merge=merge),
+            autoscaling=Autoscaling(min=1, max=2),
+        )
+        assert {one.code.id for one in found} == {"patch-over-plan"}
 
 
 def test_how_often_probes_ask_is_patched() -> None:

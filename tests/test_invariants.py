@@ -57,6 +57,18 @@ POD = f"{SET}.leaderTemplate.spec.containers.0"
             f"{SET}.workerTemplate.spec.nodeSelector",
             {"a": "b"},
         ),
+        (
+            "node_autoscalers_stay_off_every_pod_or_none",
+            "LeaderWorkerSet",
+            f"{SET}.workerTemplate.metadata",
+            {},
+        ),
+        (
+            "node_autoscalers_stay_off_every_pod_or_none",
+            "LeaderWorkerSet",
+            f"{SET}.leaderTemplate.metadata.annotations",
+            {"karpenter.sh/do-not-disrupt": "30m"},
+        ),
         ("requests_are_limits", "LeaderWorkerSet", f"{POD}.resources.limits", {}),
         ("quotas_hold_exactly_the_peak", "LeaderWorkerSet", "spec.replicas", 4),
         ("topology_is_asked_for_whole", "LeaderWorkerSet", f"{SET}.workerTemplate.metadata", {}),

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.published import FOREIGN, LABELLED, NEW, content, fill, ours, rendered
+from tests.published import FOREIGN, LABELLED, NEW, compare, content, fill, ours, publish, rendered
 
 from gangform.findings import InputError
-from gangform.publish import Differences, Outcome, Scope, compare, publish
+from gangform.publish.folders import Differences, Outcome, Scope
 
 # ── what is written and what is removed ──────────────────────────────────────────────────────────
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.published import FOREIGN, NEW, content, fill, ours, rendered
+from tests.published import FOREIGN, NEW, compare, content, fill, ours, publish, rendered
 
 from gangform.findings import EnvironmentFault
-from gangform.publish import Outcome, compare, publish
+from gangform.publish.folders import Outcome
 from gangform.synth import Rendered
 
 # ── a machine that is not able ───────────────────────────────────────────────────────────────────
@@ -88,7 +88,7 @@ def test_what_access_forbids_is_met_before_the_first_write(
 
 
 def test_two_runs_do_not_write_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gangform.publish._PATIENCE", 0.1)
+    monkeypatch.setattr("gangform.publish.disk._PATIENCE", 0.1)
     handle = os.open(tmp_path, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

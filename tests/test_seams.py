@@ -16,6 +16,7 @@ from tests.invariants import INVARIANTS
 from tests.world import Object, World
 
 from gangform.admission.admission import BACKENDS, Demand, Policy, Recognised, Stamp
+from gangform.apis.alerting import Alert
 from gangform.apis.forms import GroupView
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest
@@ -33,7 +34,7 @@ from gangform.engines.engine import (
 )
 from gangform.findings import Code, Finding, InputError, InputPath, Prerequisite, Severity
 from gangform.inputs.cluster import Cluster, Fleet
-from gangform.inputs.defaults import Defaults
+from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.inputs.serving import Admission, Engine, Serving
 from gangform.plan.serving import plan_serving
 from gangform.synth import Synthesis, synthesise
@@ -119,7 +120,7 @@ class Turnstile:
     def policy(self, cluster: Cluster) -> Policy:
         return Policy(
             queued=True,
-            needs_queue=False,
+            needs_queue=True,
             surge_finishes=True,
             surges=True,
             gangs=True,
@@ -170,6 +171,19 @@ class Turnstile:
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         return ()
 
+    def alerts(
+        self, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        serving = demands[0].serving
+        stuck = f'turnstile_stuck{{serving="{serving}"}} > 0'
+        return (Alert("ServingStuck", stuck, "warning", "Stuck.", "Stuck.", limits.pending),)
+
+    def queue_alerts(
+        self, queue: str, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        crowd = f'turnstile_crowd{{queue="{queue}"}} > {len(demands)}'
+        return (Alert("QueueCrowded", crowd, "warning", "Crowded.", "Crowded."),)
+
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +213,7 @@ def toy_serving(size: int, **changes: Any) -> Serving:
     return given.model_copy(
         update={
             "engine": Engine(name="toy", version="1.0"),
-            "admission": Admission(backend="turnstile"),
+            "admission": Admission(backend="turnstile", queue="gate"),
             **changes,
         }
     )
@@ -280,6 +294,21 @@ def test_documents_of_toys_keep(invariant: Any) -> None:
     manifests: list[Object] = [one for one in made.values() if one["kind"] != "Turnstile"]
     faults = list(invariant(World(manifests, servings, kueue=None)))
     assert not faults, faults
+
+
+def rules_of(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {rule["alert"]: rule for group in manifest["spec"]["groups"] for rule in group["rules"]}
+
+
+def test_what_a_backend_tells_is_written_beside_what_others_tell() -> None:
+    found = objects(synthesised(toy_serving(1), toy_serving(2)))
+    stuck = rules_of(found["PrometheusRule", "toy-2"])["ServingStuck"]
+    assert stuck["expr"] == 'turnstile_stuck{serving="toy-2"} > 0'
+    assert stuck["for"] == "30m"
+    assert stuck["labels"] == {"serving": "toy-2", "severity": "warning"}
+    # Of a queue once, however many wait in it.
+    crowded = rules_of(found["PrometheusRule", "turnstile.gate"])["QueueCrowded"]
+    assert crowded["expr"] == 'turnstile_crowd{queue="gate"} > 2'
 
 
 def test_what_the_toys_refuse_is_refused() -> None:

@@ -134,14 +134,15 @@ def bundle(plan: ServingPlan) -> Bundle:
 
 def foundation(plan: ClusterPlan) -> Bundle:
     """The cluster's own objects for the sum of its servings; empty where others own all of them."""
-    documents = []
-    for name, demands in plan.backends:
-        for manifest in backend(name).foundation(demands, plan.cluster, defaults=plan.defaults):
-            manifest = _owned(manifest, {})
-            origin = ("clusters", plan.cluster.name)
-            builder = f"admission.{name}.foundation"
-            documents.append(_document(manifest, builder=builder, origin=origin))
-    marked = (finish(each, plan.cluster.gitops) for each in documents)
+    made = [
+        (f"admission.{name}.foundation", one)
+        for name, demands in plan.backends
+        for one in backend(name).foundation(demands, plan.cluster, defaults=plan.defaults)
+    ]
+    made += [(_dotted(monitoring.cluster_rules), one) for one in monitoring.cluster_rules(plan)]
+    at, gitops = ("clusters", plan.cluster.name), plan.cluster.gitops
+    owned = (_document(_owned(one, {}), builder=builder, origin=at) for builder, one in made)
+    marked = (finish(each, gitops) for each in owned)
     done = sorted(marked, key=lambda each: each.wave)
     return Bundle(name=FOUNDATION, plan=plan, documents=tuple(done))
 
@@ -301,14 +302,14 @@ def judge_bundles(
         beside: Documents of others. What is wrong with these alone is not said.
         forks: Whether other processes may judge a part of many documents.
     """
-    own = [document for each in bundles for document in each.documents]
-    documents = Documents([*own, *beside])
+    documents = Documents([*(one for each in bundles for one in each.documents), *beside])
     provider = cluster.lws_scheduler_provider
     context = Context(
         versions=cluster.versions.releases,
         exists=frozenset(_beside(bundles, cluster)),
         complete=complete,
         provider=None if provider == "unknown" else provider,
+        state_metrics=cluster.monitoring.state_metrics == "configured",
     )
     owners: _Owners = {one.key[1:]: (one.key, each) for each in bundles for one in each.documents}
     alone = {one.sort_key() for one in judge(Documents(beside), context)} if beside else set()

@@ -124,3 +124,31 @@ def test_a_drain_of_one_group_ends_though_it_finds_no_place(run: Run, racks: Pat
     out = run("plan", "drain", "h100/r0/0").out
     assert "takes group 0 at once, 1 of 2 keep serving; no group finds a whole place" in out
     assert "stops" not in out
+
+
+def test_a_declared_node_autoscaler_is_said(run: Run, racks: Path) -> None:
+    assert "Autoscaler" not in run("plan", "drain").err
+    fleet = racks / "gangform.yaml"
+    fleet.write_text(
+        fleet.read_text().replace("  pools:\n", "  nodeAutoscaler: cluster-autoscaler\n  pools:\n")
+    )
+    said = "Cluster Autoscaler removes no node while one of these pods runs on it"
+    assert f"r1, small: {said}.\n" in run("plan", "drain").err
+    assert said in run("plan", "r1").out
+
+
+def test_a_released_group_goes_and_the_others_stay(run: Run, racks: Path) -> None:
+    fleet = racks / "gangform.yaml"
+    fleet.write_text(
+        fleet.read_text().replace(
+            "    groups: 2\n", "    groups: 2\n    disruption: {mode: perGroup, released: [1]}\n"
+        )
+    )
+    (row,) = json.loads(run("plan", "drain", "h100/r0", "-o", "json").out)
+    assert [tuple(one.values()) for one in row["losses"][0]["drain"]] == [
+        (0, "refused", "r1-group-0"),
+        (1, "evicted", ""),
+    ]
+    out = run("plan", "drain", "h100/r0").out
+    assert "takes group 1 at once, 1 of 2 keep serving" in out
+    assert "is refused by r1-group-0 while the group is healthy" in out

@@ -115,6 +115,22 @@ def templates_schedule_alike(world: World) -> Iterator[str]:
             yield f"{called(workload)}: the templates differ in more than what they run"
 
 
+def node_autoscalers_stay_off_every_pod_or_none(world: World) -> Iterator[str]:
+    """A cluster has one node autoscaler at the most, and a group is safe from it only as a whole."""
+    stays = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+    stays["karpenter.sh/do-not-disrupt"] = "true"
+    found: dict[str, set[str | None]] = {key: set() for key in stays}
+    for workload in world.workloads:
+        for _, template in templates_of(workload):
+            for key, values in found.items():
+                values.add(template["metadata"].get("annotations", {}).get(key))
+    for key, values in found.items():
+        if len(values) > 1 or not values <= {None, stays[key]}:
+            yield f"{key}: {', '.join(sorted(map(str, values)))} on the pods of one cluster"
+    if all(values == {stays[key]} for key, values in found.items()):
+        yield "two node autoscalers are kept away"
+
+
 def requests_are_limits(world: World) -> Iterator[str]:
     """GPUs and memory are not overcommitted, and /dev/shm leaves memory for the engine."""
     for workload in world.workloads:

@@ -165,10 +165,15 @@ def names_stay_in_bounds(world: World) -> Iterator[str]:
 
 
 def namespaces_are_right(world: World) -> Iterator[str]:
-    """A cluster-scoped object has no namespace; every other has the one of its serving."""
+    """A cluster-scoped object has no namespace; every other has the one of its serving, or of one of them."""
+    spaces = {space for space, _ in world.servings}
     for one in world.objects:
         if one["kind"] in CLUSTER_SCOPED:
             yield from differ(f"{called(one)} namespace", "namespace" in one["metadata"], False)
+        elif one["kind"] == "PrometheusRule" and "." in name_of(one):
+            # Of a queue or of the cluster: no serving has a dot in its name.
+            if space_of(one) not in spaces:
+                yield f"{called(one)} is in no namespace of a serving"
         elif one["kind"] != "LocalQueue":
             place = space_of(one), serving_of(one)
             if place not in world.servings:

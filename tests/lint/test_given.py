@@ -24,6 +24,7 @@ versions: {lws: "0.10", vllm: "0.33.0"}
 exists: [LocalQueue/llm/serving, Secret/token, ClusterQueue/all]
 domains: {example.net/rack: 2}
 lwsSchedulerProvider: volcano
+stateMetrics: configured
 coldStart: {LeaderWorkerSet/llm/r1: 21m, LeaderWorkerSet/r2: 90s}
 """
 NODES = """\
@@ -46,6 +47,7 @@ def test_facts_become_context(write: Write) -> None:
     assert known.versions == Versions(lws=Release(0, 10), kueue=Release(0, 19))
     assert known.engines == {"vllm": Release(0, 33)}
     assert (known.domains, known.provider) == ({"example.net/rack": 2}, "volcano")
+    assert known.state_metrics
     assert not known.complete
     document = Document(
         manifest={"kind": "ConfigMap", "metadata": {"name": "a", "namespace": "llm"}}, builder=""

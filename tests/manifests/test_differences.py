@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
+from tests.manifests.conftest import cluster
 
 from gangform.bundle import Bundle
 from gangform.inputs.serving import (
@@ -31,6 +32,11 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "preferred_to_required_rack": ({}, {"topology": TopologyRequest(level="example.com/rack")}),
     "fixed_to_autoscaled": ({}, {"autoscaling": Autoscaling(min=2, max=4)}),
     "serial_to_per_group": ({}, {"disruption": Disruption(mode="perGroup")}),
+    "node_autoscaler_unknown_to_karpenter": ({}, {"on": cluster(node_autoscaler="karpenter")}),
+    "node_autoscaler_none_to_cluster_autoscaler": (
+        {"on": cluster(node_autoscaler="none")},
+        {"on": cluster(node_autoscaler="cluster-autoscaler")},
+    ),
     "hub_to_per_pod": ({}, {"weights": Weights(source="perPod")}),
     "two_nodes_to_four": ({}, {"parallelism": Parallelism(tensor=8, pipeline=4)}),
     "one_group_more": ({}, {"groups": 3}),

@@ -7,7 +7,7 @@ import pytest
 
 from gangform.findings import Finding
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.serving import Autoscaling, Disruption, Parallelism
+from gangform.inputs.serving import Autoscaling, Disruption, Parallelism, Pods, Rollout
 from gangform.plan.disruption import Budget
 from gangform.plan.serving import ServingPlan
 
@@ -66,12 +66,63 @@ def test_a_released_group_has_no_budget(make_plan: MakePlan) -> None:
     assert make_plan(**per_group()).disruption.drain.endswith("or deleting its leader")
 
 
-def test_released_groups_may_go_together(make_plan: MakePlan, codes: Codes) -> None:
+def test_no_more_groups_are_released_than_a_rollout_takes_down(
+    make_plan: MakePlan, codes: Codes
+) -> None:
     (found,) = make_plan(**per_group(1, 3)).findings
-    assert codes([found]) == ["released-groups-together"]
-    assert not found.breaks
-    assert found.what == "groups 1, 3 are released: drains may take 2 of 4 groups together"
+    assert codes([found]) == ["released-beyond-plan"]
+    assert found.breaks
+    assert found.what == (
+        "groups 1, 3 are released: drains may take 2 of 4 groups together, and a rollout takes down 1 at the most"
+    )
+    assert found.fix == "release 1 group, and the next once what was released is back"
+    assert found.seen == {"released": "2", "planned": "1", "groups": "4"}
     assert codes(make_plan(**per_group(1, 1)).findings) == []
+    assert codes(make_plan(**per_group(1)).findings) == []
+
+
+@pytest.mark.parametrize(
+    ("rollout", "backend", "planned"),
+    [
+        (Rollout(), "none", 1),
+        (Rollout(max_unavailable=2), "none", 2),
+        (Rollout(max_unavailable=3, max_surge=1), "none", 3),
+        # A surge first takes no group down, and a drain of a released one still takes one.
+        (Rollout(spare_groups=1), "none", 1),
+        (Rollout(spare_groups=3), "kueue", 1),
+        (Rollout(max_unavailable=2), "volcano-podgroup", 2),
+        (Rollout(), "volcano-podgroup", 1),
+    ],
+)
+def test_so_many_groups_may_be_released_as_may_be_missing(
+    make_plan: MakePlan,
+    make_cluster: MakeCluster,
+    codes: Codes,
+    rollout: Rollout,
+    backend: str,
+    planned: int,
+) -> None:
+    def found(released: int) -> list[str]:
+        plan = make_plan(
+            groups=6,
+            backend=backend,
+            rollout=rollout,
+            on=make_cluster(gitops="argocd"),
+            **per_group(*range(released)),
+        )
+        assert plan.disruption.releasable == planned
+        return [one for one in codes(plan.findings) if one.startswith("released")]
+
+    assert found(planned) == []
+    assert found(planned + 1) == ["released-beyond-plan"]
+    assert found(6) == ["released-all-groups"]
+
+
+def test_a_rollout_that_takes_all_groups_down_still_leaves_a_budget(
+    make_plan: MakePlan, codes: Codes
+) -> None:
+    plan = make_plan(groups=2, rollout=Rollout(max_unavailable=2), **per_group(0, 1))
+    assert "released-all-groups" in codes(plan.findings)
 
 
 def test_a_group_keeps_its_budget(make_plan: MakePlan, codes: Codes) -> None:
@@ -95,8 +146,6 @@ def test_objects_of_their_own_are_made_for_so_many_groups(
 
 
 def test_no_budget_is_made_for_an_index_that_only_a_surge_reaches(make_plan: MakePlan) -> None:
-    from gangform.inputs.serving import Rollout
-
     plan = make_plan(groups=2, rollout=Rollout(spare_groups=2), **per_group())
     assert len(plan.disruption.budgets) == 2
 
@@ -126,6 +175,68 @@ def test_what_no_budget_stops_is_said(make_plan: MakePlan) -> None:
     for shape in ({}, {"parallelism": ONE}):
         assert "Kueue's evictions" in make_plan(backend="kueue", **shape).disruption.unstopped
         assert "Kueue" not in make_plan(**shape).disruption.unstopped
+    assert make_plan().disruption.unstopped == (
+        "no budget stops preemption, taints, lost nodes, scaling down, rollouts, the rebuild of a group that lost a "
+        "pod or plain deletion; a group that is not ready may always be drained, also while it loads"
+    )
+    assert make_plan(parallelism=ONE).disruption.unstopped == (
+        "no budget stops preemption, taints, lost nodes, scaling down, rollouts or plain deletion; a pod that is not "
+        "ready may always be drained, also while it loads"
+    )
+
+
+SAFE, KEEP = "cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt"
+
+
+@pytest.mark.parametrize(
+    ("autoscaler", "annotations", "says"),
+    [
+        ("none", {}, ""),
+        ("unknown", {}, "not declared: one that runs asks the budgets, as a drain does"),
+        (
+            "cluster-autoscaler",
+            {SAFE: "false"},
+            "Cluster Autoscaler removes no node while one of these pods runs on it",
+        ),
+        ("karpenter", {KEEP: "true"}, "Karpenter does not consolidate a node"),
+    ],
+)
+@pytest.mark.parametrize("how", [{}, per_group(), per_group(1), {"parallelism": ONE}, LONE])
+def test_a_node_autoscaler_is_kept_away_where_one_is_declared(
+    make_plan: MakePlan,
+    make_cluster: MakeCluster,
+    how: dict[str, Any],
+    autoscaler: str,
+    annotations: dict[str, str],
+    says: str,
+) -> None:
+    plan = make_plan(on=make_cluster(node_autoscaler=autoscaler), **how)
+    assert plan.lead.pods.annotations == annotations
+    assert plan.disruption.autoscaler.startswith(says)
+    assert bool(plan.disruption.autoscaler) == bool(says)
+
+
+def test_released_groups_are_kept_from_the_node_autoscaler_too(
+    make_plan: MakePlan, make_cluster: MakeCluster
+) -> None:
+    on = make_cluster(node_autoscaler="cluster-autoscaler")
+    said = make_plan(on=on, **per_group(1)).disruption.autoscaler
+    assert said.endswith("released or not, since the annotation is part of the pod template")
+    assert "released" not in make_plan(on=on, **per_group()).disruption.autoscaler
+
+
+def test_the_annotation_of_the_user_wins(
+    make_plan: MakePlan, make_cluster: MakeCluster, codes: Codes
+) -> None:
+    on = make_cluster(node_autoscaler="karpenter")
+    own = make_plan(on=on, pods=Pods(annotations={KEEP: "30m"}))
+    assert own.lead.pods.annotations == {KEEP: "30m"}
+    assert codes(own.findings) == []
+    assert own.disruption.autoscaler == (
+        f"Karpenter may take nodes as the budgets allow: the pods' own annotations say {KEEP}: 30m"
+    )
+    same = make_plan(on=on, pods=Pods(annotations={KEEP: "true"})).disruption
+    assert same == make_plan(on=on).disruption
 
 
 def test_serial_is_accepted_everywhere(make_plan: MakePlan, codes: Codes) -> None:

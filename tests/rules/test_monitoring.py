@@ -105,6 +105,22 @@ def test_series_that_need_a_setting_are_named(make: Make, refused: Check, accept
     ratio = "leaderworkerset_status_ready_replicas / leaderworkerset_spec_replicas < 1"
     refused("metric-needs-configuration", "rules[0].expr", make("rules", {RULE: ratio}))
     accepted("metric-needs-configuration", make("rules"))
+    waits = make("rules", {RULE: 'kueue_workload_created{owner_name="llm"} > 0'})
+    refused("metric-needs-configuration", "rules[0].expr ~ kueue_pending_workloads of Kueue", waits)
+    phase = make("rules", {RULE: 'volcano_podgroup_status_phase{phase="Inqueue"} == 1'})
+    refused(
+        "metric-needs-configuration", "rules[0].expr ~ volcano_queue_pod_group_inqueue_count", phase
+    )
+
+
+def test_series_that_a_configured_exporter_makes_need_no_word(
+    make: Make, refused: Check, accepted: Check
+) -> None:
+    """Only those of the configuration that we write; another of the name may be anybody's."""
+    ratio = "leaderworkerset_status_ready_replicas / leaderworkerset_spec_replicas < 1"
+    accepted("metric-needs-configuration", make("rules", {RULE: ratio}), state_metrics=True)
+    other = make("rules", {RULE: "leaderworkerset_restarts > 1"})
+    refused("metric-needs-configuration", "rules[0].expr", other, state_metrics=True)
 
 
 def test_series_have_the_labels_asked_for(make: Make, refused: Check, accepted: Check) -> None:

@@ -146,29 +146,6 @@ def test_zero_groups_are_meant(make: Make, refused: Check, accepted: Check) -> N
     accepted("scale-to-zero-unsaid", bare)
 
 
-def vertical(**spec: Any) -> dict[str, Any]:
-    target = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "r1"}
-    return {
-        "apiVersion": "autoscaling.k8s.io/v1",
-        "kind": "VerticalPodAutoscaler",
-        "metadata": {"name": "r1", "namespace": "llm"},
-        "spec": {"targetRef": target, **spec},
-    }
-
-
-def test_nobody_evicts_a_group_for_its_requests(
-    make: Make, refused: Check, accepted: Check
-) -> None:
-    at = "spec.updatePolicy.updateMode ~ a group of 2 along"
-    refused("vertical-scaling-of-groups", at, vertical(), make("set"))
-    advice = vertical(updatePolicy={"updateMode": "Off"})
-    accepted("vertical-scaling-of-groups", advice, make("set"))
-    accepted("vertical-scaling-of-groups", vertical())
-    lost = vertical(targetRef={**vertical()["spec"]["targetRef"], "name": "r2"})
-    refused("reference-unresolved", "spec.targetRef.name ~ r1", lost, make("set"))
-    accepted("reference-unresolved", advice, make("set"))
-
-
 def test_keda_has_words_of_its_own(make: Make, refused: Check, accepted: Check) -> None:
     wrong = make("keda", {"spec>minReplicaCount": ..., "spec>minReplicas": 1})
     refused("scale-bounds-misnamed", "spec.minReplicas ~ write minReplicaCount: 1", wrong)

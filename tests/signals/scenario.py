@@ -19,8 +19,10 @@ class Fires(NamedTuple):
     """An alert that must fire: its labels beside serving and severity, and its value."""
 
     name: str
-    value: int = 1
+    value: float = 1
     labels: Mapping[str, str] = {}
+    said: str | None = None
+    """How a function of the template writes the value, as in `{{ $value | humanizeDuration }}`."""
 
 
 class Scenario(NamedTuple):
@@ -29,9 +31,11 @@ class Scenario(NamedTuple):
     differs: Mapping[str, str | None]
     """Series → values; `None` takes the series away."""
     at: Mapping[int, list[Fires]]
+    records: Mapping[int, Mapping[str, float]] = {}
+    """Minute → record → value; a record that is left out has none."""
 
 
-def in_namespace(name: str, value: int = 1, **labels: str) -> Fires:
+def in_namespace(name: str, value: float = 1, **labels: str) -> Fires:
     return Fires(name, value, {"namespace": "m", **labels})
 
 
@@ -50,55 +54,6 @@ def then(*spans: tuple[int, int]) -> str:
     return " ".join(f"{value}+0x{minutes - 1}" for value, minutes in spans[:-1]) + (
         f" {steady(spans[-1][0])}"
     )
-
-
-# ── the normal state ─────────────────────────────────────────────────────────────────────────────
-
-
-class World(NamedTuple):
-    """Names as the controllers make them, from what the plan says."""
-
-    sets: list[str]
-    size: int
-    leaders: list[str]
-
-    @classmethod
-    def of(cls, plan: ServingPlan) -> World:
-        sets = [workload.name for workload in plan.workloads]
-        each = range(2 // len(sets))
-        leaders = [f"{name}-{index}" for name in sets for index in each]
-        return cls(sets, plan.lead.shape.size, leaders)
-
-    @property
-    def pods(self) -> list[str]:
-        workers = range(1, self.size)
-        return [*self.leaders, *(f"{leader}-{rank}" for leader in self.leaders for rank in workers)]
-
-    def set_of(self, leader: str) -> str:
-        return leader.rpartition("-")[0]
-
-    def healthy(self) -> Series:
-        """Two whole groups that serve, and a neighbour `llm-x` that does not."""
-        normal: Series = dict(endpoints(self.leaders))
-        for name in self.sets:
-            groups = sum(self.set_of(leader) == name for leader in self.leaders)
-            normal |= {wanted(name): steady(groups), set_ready(name): steady(groups)}
-            normal |= {updated(name): steady(groups)}
-            normal |= {revision("current", name, "a"): steady(1)}
-            normal |= {revision("update", name, "a"): steady(1)}
-        for leader in self.leaders:
-            normal[ready(leader)] = steady(1)
-            if self.size > 1:
-                normal[set_ready(leader)] = steady(self.size - 1)
-        for pod in self.pods:
-            normal[phase(pod)] = steady(0)
-            normal[series("kube_pod_info", pod=pod, uid="1", node=f"node-of-{pod}")] = steady(1)
-            normal[node(f"node-of-{pod}")] = steady(0)
-        normal |= {created(leader, "1"): steady(1) for leader in self.leaders}
-        normal |= {wanted("llm-x"): steady(2), set_ready("llm-x"): steady(0)}
-        normal |= {ready("llm-x-0"): steady(1), set_ready("llm-x-0"): steady(0)}
-        normal |= {phase("llm-x-1"): steady(1), ready("llm-x-1"): steady(0)}
-        return normal
 
 
 def wanted(name: str) -> str:
@@ -121,16 +76,50 @@ def ready(pod: str, uid: str = "1") -> str:
     return series("kube_pod_status_ready", pod=pod, uid=uid, condition="true")
 
 
-def phase(pod: str) -> str:
-    return series("kube_pod_status_phase", pod=pod, uid="1", phase="Pending")
+def phase(pod: str, name: str = "Pending", uid: str = "1") -> str:
+    return series("kube_pod_status_phase", pod=pod, uid=uid, phase=name)
+
+
+def bound(pod: str, node: str, uid: str = "1") -> str:
+    """What `kube_pod_info` says of a pod; the label is empty while it has no node."""
+    return series("kube_pod_info", pod=pod, uid=uid, node=node)
+
+
+def up(pod: str, job: str = "m/llm") -> str:
+    """The operator's own labels, and the job that it gives what a PodMonitor scrapes."""
+    return series("up", job=job, pod=pod, container="engine", endpoint="http", instance=f"{pod}:80")
+
+
+def asks(pod: str, node: str, uid: str = "1") -> str:
+    labels = {"container": "engine", "resource": "nvidia_com_gpu", "unit": "integer"}
+    return series("kube_pod_container_resource_requests", pod=pod, uid=uid, node=node, **labels)
 
 
 def created(pod: str, uid: str) -> str:
     return series("kube_pod_created", pod=pod, uid=uid)
 
 
-def node(name: str) -> str:
-    return f'kube_node_spec_unschedulable{{job="kube-state-metrics",node="{name}"}}'
+def of_node(metric: str, node: str, **labels: str) -> str:
+    """A series of a node, which has no namespace."""
+    inside = {"job": "kube-state-metrics", "node": node, **labels}
+    return f"{metric}{{{','.join(f'{key}={chr(34)}{value}{chr(34)}' for key, value in inside.items())}}}"
+
+
+def cordoned(node: str) -> str:
+    return of_node("kube_node_spec_unschedulable", node)
+
+
+def node_ready(node: str) -> str:
+    return of_node("kube_node_status_condition", node, condition="Ready", status="true")
+
+
+def offers(node: str) -> str:
+    return of_node("kube_node_status_allocatable", node, resource="nvidia_com_gpu", unit="integer")
+
+
+def told(node: str, **labels: str) -> str:
+    """The labels of an allowlist."""
+    return of_node("kube_node_labels", node, **labels)
 
 
 def endpoints(pods: list[str], values: str = steady(1)) -> Series:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.signals.conftest import HARDWARE, MODEL
+from tests.signals.forms import HARDWARE, MODEL
 
 from gangform.bundle import bundle
 from gangform.inputs.cluster import Cluster, Installed, Library, Pool

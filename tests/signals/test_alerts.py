@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
+from tests.signals.forms import FORMS, IN_DOMAINS
+from tests.signals.rule_tests import PLACEHOLDER
+from tests.signals.scenario import MakePlan
 
-from gangform.apis import promql
+from gangform.apis import alerting, promql
 from gangform.apis.alerting import Alert
 from gangform.apis.metrics import KUBE_STATE_METRICS
+from gangform.apis.state_metrics import SERIES
 from gangform.inputs.cluster import Monitoring
 from gangform.inputs.serving import Admission, Autoscaling
 from gangform.manifests.monitoring import monitors, rules
@@ -17,12 +20,12 @@ from gangform.plan.serving import ServingPlan
 from gangform.signals.alerts import NAMES, alerts
 from gangform.units import Seconds
 
-MakePlan = Callable[..., ServingPlan]
-
-FORMS = ["groups", "groups of one", "sets of one group", "deployment", "autoscaled", "canary"]
-PLACEHOLDER = re.compile(r"\{\{ \$(value|labels\.(\w+)) \}\}")
-SELECTOR = re.compile(r"\b(kube_\w+)\{((?:[^\"}]|\"(?:[^\"\\]|\\.)*\")*)\}")
+SELECTOR = re.compile(
+    r"\b((?:kube|leaderworkerset|kueue|volcano)_\w+)\{((?:[^\"}]|\"(?:[^\"\\]|\\.)*\")*)\}"
+)
 MATCHER = re.compile(r'(\w+)(?:=|!=|=~|!~)"((?:[^"\\]|\\.)*)"')
+
+EXPORTED = {**{name: each.labels for name, each in KUBE_STATE_METRICS.items()}, **SERIES}
 
 COMMON = {
     "ServingNoGroupReady",
@@ -30,13 +33,20 @@ COMMON = {
     "ServingGroupsAbsent",
     "ServingRolloutStalled",
     "ServingLeaderEndpointsMismatch",
+    "ServingLeaderNotScraped",
 }
 OF_GROUPS = {
     "ServingGroupRebuiltRepeatedly",
     "ServingGroupPodsPending",
     "ServingGroupOnCordonedNode",
+    "ServingNoRoomToRebuild",
 }
 INCOMPLETE = {"ServingLeaderReadyGroupIncomplete"}
+SHOWN = {
+    "ServingControllerLagging",
+    "ServingGroupNotAdmitted",
+    "ServingRolloutBlockedOnCapacity",
+}
 AUTOSCALER = {"ServingAutoscalerAtMax", "ServingAutoscalerBlind"}
 
 
@@ -55,6 +65,13 @@ def named(plan: ServingPlan) -> dict[str, Alert]:
         ("deployment", COMMON),
         ("autoscaled", COMMON | OF_GROUPS | INCOMPLETE | AUTOSCALER),
         ("canary", (COMMON | OF_GROUPS | INCOMPLETE) - {"ServingRolloutStalled"}),
+        ("spare", COMMON | OF_GROUPS | INCOMPLETE),
+        ("deployment with a spare", COMMON | {"ServingNoRoomToRebuild"}),
+        ("one domain", COMMON | OF_GROUPS | INCOMPLETE),
+        ("one domain with a spare", COMMON | OF_GROUPS | INCOMPLETE),
+        ("shown, under kueue", COMMON | OF_GROUPS | INCOMPLETE | SHOWN | {"ServingGroupEvicted"}),
+        ("shown, under volcano", COMMON | OF_GROUPS | INCOMPLETE | SHOWN),
+        ("shown, sets of one group", COMMON | OF_GROUPS | INCOMPLETE | SHOWN),
     ],
 )
 def test_a_form_has_the_alerts_that_it_can_show(
@@ -75,10 +92,12 @@ def test_only_series_that_kube_state_metrics_exports_are_read(
 ) -> None:
     for alert in alerts(make_plan(form)):
         selectors = SELECTOR.findall(alert.expr)
-        assert len(selectors) == len(re.findall(r"\b(?:kube|vllm|leaderworkerset)_\w+", alert.expr))
+        words = re.findall(r"\b(?:kube|vllm|leaderworkerset|kueue|volcano)_\w+", alert.expr)
+        assert len(selectors) == len(words)
         for name, inside in selectors:
             labels = {label for label, _ in MATCHER.findall(inside)}
-            assert labels <= {"job", *KUBE_STATE_METRICS[name].labels}, (alert.name, name)
+            told = {alerting.node_label(key) for key in IN_DOMAINS if name == alerting.NODE_LABELS}
+            assert labels <= {"job", *EXPORTED[name], *told}, (alert.name, name)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -136,14 +155,34 @@ def test_two_servings_of_a_namespace_are_two_alerts_to_alertmanager(make_plan: M
 def test_leaders_of_another_set_are_not_matched(make_plan: MakePlan) -> None:
     for form in ("groups", "groups of one", "sets of one group"):
         expr = named(make_plan(form))["ServingGroupPodsPending"].expr
-        (pattern,) = (value for label, value in MATCHER.findall(expr) if label == "pod")
-        for name in ("llm-x-0", "llm-x", "xllm-0", "llm-leader-0", "llm-0-0-0-0", "llm"):
+        (pattern,) = {value for label, value in MATCHER.findall(expr) if label == "pod"}
+        for name in ("llm-x-0", "llm-x", "xllm-0", "llm-leader-0", "llm-0-0-0-0", "llm", "llm-7-1"):
             assert not re.fullmatch(pattern, name), (form, name)
 
 
 def test_each_set_is_missed_on_its_own(make_plan: MakePlan) -> None:
     absent = named(make_plan("sets of one group"))["ServingGroupsAbsent"].expr
     assert re.findall(r'absent\(.*statefulset="([\w-]+)"\}\)', absent) == ["llm-0", "llm-1"]
+
+
+@pytest.mark.parametrize("most", [0, 1, 7, 9, 10, 19, 99, 100, 305, 1000])
+def test_a_pattern_of_numbers_matches_those_up_to_the_highest_and_no_other(most: int) -> None:
+    pattern = re.compile(promql.up_to(most))
+    assert [number for number in range(2100) if pattern.fullmatch(str(number))] == [
+        *range(most + 1)
+    ]
+    assert not pattern.fullmatch("00")
+
+
+def test_no_room_is_told_only_where_the_nodes_can_be_told(make_plan: MakePlan) -> None:
+    """Two pools of as many GPUs a node, and domains: without the labels nothing true can be said."""
+    blind = make_plan("one domain", monitoring=Monitoring())
+    assert "ServingNoRoomToRebuild" not in named(blind)
+    (said,) = (remark for remark in blind.remarks if "no room" in remark)
+    assert "nvidia.com/gpu.product, example.com/rack (`monitoring.nodeLabels`)" in said
+    only_level = make_plan("one domain", monitoring=Monitoring(node_labels=("example.com/rack",)))
+    assert "ServingNoRoomToRebuild" not in named(only_level)
+    assert not [remark for remark in make_plan("groups").remarks if "no room" in remark]
 
 
 def test_a_name_is_matched_literally() -> None:

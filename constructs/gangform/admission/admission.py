@@ -10,11 +10,13 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Protocol, cast
 
+from gangform.apis.alerting import Alert
 from gangform.apis.forms import GroupView
+from gangform.apis.promql import Exporter
 from gangform.documents.document import Manifest
 from gangform.findings import Finding, Path, Prerequisite
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.defaults import Defaults
+from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.inputs.hardware import HardwareShape
 from gangform.units import Resources, Seconds
 
@@ -176,6 +178,29 @@ class Admission(Protocol):
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """What the cluster must have that the foundation does not make."""
         ...
+
+    def alerts(
+        self, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """On groups of one serving, all of whose demands these are, that are not let in or were thrown out.
+
+        Empty where nothing that the cluster exports tells one serving's groups from another's.
+        """
+        ...
+
+    def queue_alerts(
+        self, queue: str, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """On a queue that is ours, with all demands of it: written once, however many servings use it."""
+        ...
+
+
+def shown(demands: Sequence[Demand], cluster: Cluster) -> Exporter | None:
+    """Where the objects of controllers in the namespace of these demands are seen; `None` where nobody shows them."""
+    watch = cluster.monitoring
+    if not watch.enabled or watch.state_metrics == "stock" or not demands:
+        return None
+    return Exporter(job=watch.kube_state_metrics_job, namespace=demands[0].namespace)
 
 
 def lws_makes_groups(cluster: Cluster) -> bool | None:

@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from gangform.admission import kueue_alerts
 from gangform.admission.admission import Demand, Placement, Policy, Recognised, Stamp
 from gangform.admission.checks import level_faults, queue_faults
 from gangform.admission.kueue_objects import flavor_labels, foundation, has_group
 from gangform.admission.kueue_prerequisites import own_prerequisites, shared_prerequisites
 from gangform.admission.kueue_quota import quota_faults
 from gangform.apis import kueue as api
+from gangform.apis.alerting import Alert
 from gangform.apis.forms import GroupView
 from gangform.documents.document import Manifest, mapping, text
 from gangform.findings import Finding, InputPath, Path, Prerequisite, Severity, declare
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.defaults import Defaults
+from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.units import Seconds
 
 RELEASE_MISSING = declare(
@@ -131,7 +133,7 @@ class Kueue:
             owner_labels=labels,
             pod_annotations=annotations,
             prerequisites=tuple(own_prerequisites(demand, cluster)),
-            remarks=(ONE_BY_ONE, NOT_BUDGETED),
+            remarks=(ONE_BY_ONE, NOT_BUDGETED, *kueue_alerts.unseen(demand, cluster)),
         )
 
     def recognise(self, group: GroupView) -> Recognised | None:
@@ -156,7 +158,23 @@ class Kueue:
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """What others own: flavors, topology, queues, Kueue's configuration, and the labels of nodes."""
-        return (_installed(cluster), *shared_prerequisites(demands, cluster))
+        return (
+            _installed(cluster),
+            *shared_prerequisites(demands, cluster),
+            *kueue_alerts.scraped(demands, cluster),
+        )
+
+    def alerts(
+        self, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """On Workloads, where the cluster shows them."""
+        return tuple(kueue_alerts.alerts(demands, cluster, limits))
+
+    def queue_alerts(
+        self, queue: str, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """On the ClusterQueue."""
+        return tuple(kueue_alerts.queue_alerts(queue, demands, cluster, limits))
 
 
 def _installed(cluster: Cluster) -> Prerequisite:

@@ -12,11 +12,12 @@ from typing import ClassVar
 from gangform.admission.admission import Demand, Placement, Policy, Recognised, Stamp
 from gangform.admission.checks import level_faults
 from gangform.apis import leaderworkerset as lws
+from gangform.apis.alerting import Alert
 from gangform.apis.forms import GroupView
 from gangform.documents.document import Manifest, mapping, text
 from gangform.findings import Finding, Prerequisite
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.defaults import Defaults
+from gangform.inputs.defaults import AlertDefaults, Defaults
 
 HOLDS = "Nothing waits as one: a group that does not fit holds the nodes it got, idle, until the rest is free"
 DEADLOCK = (
@@ -86,4 +87,16 @@ class Nobody:
 
     def prerequisites(self, demands: Sequence[Demand], cluster: Cluster) -> Sequence[Prerequisite]:
         """Nothing."""
+        return ()
+
+    def alerts(
+        self, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """Nothing: nobody lets groups in."""
+        return ()
+
+    def queue_alerts(
+        self, queue: str, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """Nothing: there is no queue."""
         return ()

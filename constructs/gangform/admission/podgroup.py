@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from gangform.admission import volcano_alerts
 from gangform.admission.admission import Demand, Policy, Recognised, Stamp, lws_makes_groups
 from gangform.admission.checks import level_faults, queue_faults
 from gangform.admission.volcano_objects import (
@@ -26,11 +27,12 @@ from gangform.admission.volcano_objects import (
 from gangform.apis import core
 from gangform.apis import leaderworkerset as lws
 from gangform.apis import volcano as api
+from gangform.apis.alerting import Alert
 from gangform.apis.forms import GroupView
 from gangform.documents.document import Manifest, Node, text
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.defaults import Defaults
+from gangform.inputs.defaults import AlertDefaults, Defaults
 
 PROVIDER_ON = declare(
     "lws-provider-on",
@@ -130,12 +132,16 @@ class VolcanoPodGroup:
         """
         if not demand.runs_groups:
             queue = {api.QUEUE_NAME: demand.queue} if demand.queue else {}
-            return Stamp(pod_annotations=queue, scheduler=api.SCHEDULER)
+            return Stamp(
+                pod_annotations=queue,
+                scheduler=api.SCHEDULER,
+                remarks=tuple(volcano_alerts.unseen(demand, cluster)),
+            )
         return Stamp(
             pod_annotations={api.GROUP_NAME: demand.workload},
             scheduler=api.SCHEDULER,
             objects=(_pod_group(demand, cluster),),
-            remarks=tuple(_remarks(demand, cluster)),
+            remarks=(*_remarks(demand, cluster), *volcano_alerts.unseen(demand, cluster)),
         )
 
     def recognise(self, group: GroupView) -> Recognised | None:
@@ -157,7 +163,20 @@ class VolcanoPodGroup:
             *_provider_prerequisite(demands, cluster),
             *queue_prerequisites(demands, cluster),
             *_topology_prerequisites(demands, cluster),
+            *volcano_alerts.scraped(demands, cluster),
         )
+
+    def alerts(
+        self, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """On PodGroups, where the cluster shows them."""
+        return tuple(volcano_alerts.alerts(demands, cluster, limits, by="podgroup"))
+
+    def queue_alerts(
+        self, queue: str, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """On the Queue."""
+        return tuple(volcano_alerts.queue_alerts(queue, demands, cluster, limits))
 
 
 def _topology_faults(demand: Demand, cluster: Cluster) -> Iterator[Finding]:

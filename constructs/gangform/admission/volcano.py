@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from gangform.admission import volcano_alerts
 from gangform.admission.admission import Demand, Policy, Recognised, Stamp, lws_makes_groups
 from gangform.admission.checks import level_faults, queue_faults
 from gangform.admission.volcano_objects import (
@@ -21,11 +22,12 @@ from gangform.admission.volcano_objects import (
 )
 from gangform.apis import leaderworkerset as lws
 from gangform.apis import volcano as api
+from gangform.apis.alerting import Alert
 from gangform.apis.forms import GroupView
 from gangform.documents.document import Manifest, mapping, text
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.defaults import Defaults
+from gangform.inputs.defaults import AlertDefaults, Defaults
 
 PROVIDER_OFF = declare(
     "lws-provider-off",
@@ -119,7 +121,10 @@ class Volcano:
             owner_annotations=queue,
             pod_annotations=queue if demand.size == 1 else {},
             scheduler=api.SCHEDULER,
-            remarks=tuple(_remarks(demand)) if demand.size > 1 else (),
+            remarks=(
+                *(_remarks(demand) if demand.size > 1 else ()),
+                *volcano_alerts.unseen(demand, cluster),
+            ),
         )
 
     def recognise(self, group: GroupView) -> Recognised | None:
@@ -141,7 +146,22 @@ class Volcano:
         return (
             *_provider_prerequisite(demands, cluster),
             *queue_prerequisites(demands, cluster),
+            *volcano_alerts.scraped(demands, cluster),
         )
+
+    def alerts(
+        self, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """On the PodGroups that LWS makes, where the cluster shows them."""
+        if lws_makes_groups(cluster) is False:
+            return ()
+        return tuple(volcano_alerts.alerts(demands, cluster, limits, by="leaderworkerset"))
+
+    def queue_alerts(
+        self, queue: str, demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults
+    ) -> Sequence[Alert]:
+        """On the Queue."""
+        return tuple(volcano_alerts.queue_alerts(queue, demands, cluster, limits))
 
 
 PROVIDER = "gangSchedulingManagement.schedulerProvider: volcano"

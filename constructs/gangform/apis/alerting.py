@@ -48,6 +48,27 @@ class Alert(NamedTuple):
     one alert to Alertmanager, since the queries keep little more than the namespace."""
 
 
+class Recording(NamedTuple):
+    """One recording rule, as data."""
+
+    record: str
+    """`level:metric:operations`, as Prometheus' own rules are called (`observability §2`)."""
+    expr: str
+    labels: Mapping[str, str] = MappingProxyType({})
+
+
+UP = "up"
+"""1 where the last scrape of a target answered, 0 where it failed; nothing where Prometheus knows no such target."""
+
+
+def monitor_job(namespace: str, name: str) -> str:
+    """The job of what a PodMonitor without a `jobLabel` scrapes.
+
+    The operator also writes `namespace`, `pod`, `container` and `endpoint` (prometheus-operator, `promcfg.go`).
+    """
+    return f"{namespace}/{name}"
+
+
 POD_READY = "kube_pod_status_ready"
 POD_PHASE = "kube_pod_status_phase"
 POD_INFO = "kube_pod_info"
@@ -75,7 +96,25 @@ SLICE_ENDPOINTS = "kube_endpointslice_endpoints"
 SLICE_SUFFIX = "[a-z0-9]{5}"
 """What the API server appends to `<service>-` for the name of an EndpointSlice, as a pattern."""
 
+POD_REQUESTS = "kube_pod_container_resource_requests"
+"""One series a container and resource, with the node where the pod has one; finished pods have theirs too."""
+
 NODE_UNSCHEDULABLE = "kube_node_spec_unschedulable"
+NODE_CONDITION = "kube_node_status_condition"
+NODE_OFFERS = "kube_node_status_allocatable"
+NODE_LABELS = "kube_node_labels"
+"""Carries the labels of an allowlist and no others: without `--metric-labels-allowlist=nodes=[…]` no label at all."""
+
+
+def resource_label(resource: str) -> str:
+    """The value of `resource` for an extended resource: `nvidia.com/gpu` is `nvidia_com_gpu`."""
+    return series_label(resource)
+
+
+def node_label(key: str) -> str:
+    """The label of `kube_node_labels` that a node label becomes: in snake case, after `label_`."""
+    return "label_" + re.sub("([a-z0-9])([A-Z])", r"\1_\2", series_label(key)).lower()
+
 
 SCALER_WISH = "kube_horizontalpodautoscaler_status_desired_replicas"
 SCALER_MAXIMUM = "kube_horizontalpodautoscaler_spec_max_replicas"

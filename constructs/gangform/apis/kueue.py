@@ -35,6 +35,9 @@ STAMPED_ANNOTATIONS = frozenset(
 MANAGED_LABEL = PREFIX + "managed"
 """What it writes onto the template of a Deployment beside them (read at 0.17.0)."""
 
+COMPONENT_INDEX = PREFIX + "component-workload-index"
+"""Annotation on a Workload: the index of its group in the set (read at 0.17.0, 0.18.1 and 0.19.2; not in 0.16)."""
+
 LWS_FRAMEWORK = "leaderworkerset.x-k8s.io/leaderworkerset"
 """What the manager's configuration must list, else pods start outside every quota (`kueue §2.1`)."""
 

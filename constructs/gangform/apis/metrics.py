@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
+from gangform.apis.queue_metrics import KUEUE_PENDING, VOLCANO_INQUEUE, VOLCANO_PENDING
+from gangform.apis.state_metrics import POD_GROUPS, SERIES, WORKLOADS
+
 Standing = Literal["exported", "routed", "configured", "missing", "unlisted", "unknown"]
 """`routed`: of a router, under the engine's prefix; `configured`: exists where the cluster's kube-state-metrics was
 told to make it; `missing`: nobody exports it; `unlisted`: no exporter that is known here, and another may."""
@@ -36,6 +39,9 @@ KUBE_STATE_METRICS: Final[Mapping[str, Metric]] = _rows(
         "kube_pod_info": "namespace pod uid node host_ip pod_ip created_by_kind created_by_name "
         "priority_class host_network",
         "kube_pod_created": "namespace pod uid",
+        "kube_pod_status_scheduled": "namespace pod uid condition",
+        "kube_pod_status_unschedulable": "namespace pod uid",
+        "kube_pod_status_reason": "namespace pod uid reason",
         "kube_statefulset_replicas": "namespace statefulset",
         "kube_statefulset_status_replicas": "namespace statefulset",
         "kube_statefulset_status_replicas_ready": "namespace statefulset",
@@ -52,7 +58,11 @@ KUBE_STATE_METRICS: Final[Mapping[str, Metric]] = _rows(
         "kube_endpointslice_info": "namespace endpointslice addresstype",
         "kube_endpointslice_endpoints": "namespace endpointslice ready serving terminating "
         "hostname targetref_kind targetref_name targetref_namespace nodename endpoint_zone address",
+        "kube_pod_container_resource_requests": "namespace pod uid container node resource unit",
         "kube_node_spec_unschedulable": "node",
+        "kube_node_status_condition": "node condition status",
+        "kube_node_status_allocatable": "node resource unit",
+        "kube_node_labels": "node",
         "kube_horizontalpodautoscaler_spec_max_replicas": "namespace horizontalpodautoscaler",
         "kube_horizontalpodautoscaler_status_desired_replicas": "namespace horizontalpodautoscaler",
         "kube_horizontalpodautoscaler_status_condition": "namespace horizontalpodautoscaler "
@@ -61,7 +71,11 @@ KUBE_STATE_METRICS: Final[Mapping[str, Metric]] = _rows(
         "kube_poddisruptionbudget_status_desired_healthy": "namespace poddisruptionbudget",
     },
 )
-"""Series of stock kube-state-metrics that rules over groups stand on (`observability §1.2, §1.7`)."""
+"""Series of stock kube-state-metrics that rules over groups stand on (`observability §1.2, §1.7`).
+
+A pod that admission holds back is not scheduled and counts as unschedulable, as one that fits nowhere; only
+`kube_pod_status_reason{reason="SchedulingGated"}` tells the two apart, from kube-state-metrics 2.19 on (read in
+`internal/store/pod.go` of 2.18 to 2.20)."""
 
 STRANGE_LABELS: Final[Mapping[str, frozenset[str]]] = {
     "kube_pod_status_phase": frozenset({"group", "model", "role", "leaderworkerset"}),
@@ -69,25 +83,7 @@ STRANGE_LABELS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Labels that texts give to series which do not have them: such a matcher selects nothing (`observability §1.1`)."""
 
-CONFIGURED: Final = frozenset(
-    {
-        "leaderworkerset_created",
-        "leaderworkerset_metadata_generation",
-        "leaderworkerset_spec_replicas",
-        "leaderworkerset_spec_group_size",
-        "leaderworkerset_status_observed_generation",
-        "leaderworkerset_status_replicas",
-        "leaderworkerset_status_ready_replicas",
-        "leaderworkerset_status_updated_replicas",
-        "leaderworkerset_status_condition",
-        "leaderworkerset_status_condition_last_transition_time_seconds",
-        "kueue_workload_created",
-        "kueue_workload_status_condition",
-        "volcano_podgroup_spec_min_member",
-        "volcano_podgroup_created",
-        "volcano_podgroup_status_phase",
-    }
-)
+CONFIGURED: Final = frozenset(SERIES)
 """Series that a CustomResourceState configuration makes and nothing else (`observability §1.6`)."""
 
 INVENTED: Final[Mapping[str, str]] = {
@@ -97,6 +93,12 @@ INVENTED: Final[Mapping[str, str]] = {
 """Names that no exporter can have, with what there is instead (`observability §1.1`)."""
 
 _SETS_PREFIX: Final = "leaderworkerset_"
+_STOCK: Final = {
+    _SETS_PREFIX: "the StatefulSets and pods of the set in stock kube-state-metrics",
+    f"{WORKLOADS.prefix}_": f"{KUEUE_PENDING} of Kueue, which counts by queue",
+    f"{POD_GROUPS.prefix}_": f"{VOLCANO_PENDING} and {VOLCANO_INQUEUE} of Volcano, which count by queue",
+}
+"""What there is without a configuration, by the prefix of what there is with one."""
 _ENGINE_PREFIX: Final = "vllm:"
 _ENGINE: Final = frozenset(
     {
@@ -275,8 +277,9 @@ def instead(name: str) -> str:
     """What to ask in place of a series that is missing."""
     if name in INVENTED:
         return INVENTED[name]
-    if name.startswith(_SETS_PREFIX):
-        return "the StatefulSets and pods of the set in stock kube-state-metrics"
+    for prefix, stock in _STOCK.items():
+        if name.startswith(prefix):
+            return stock
     if series := with_colon(name):
         return series
     return _ENGINE_PREFIX + (_near(name.removeprefix(_ENGINE_PREFIX)) or "num_requests_waiting")

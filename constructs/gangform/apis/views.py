@@ -93,6 +93,21 @@ class Documents:
         """The sets of groups of one object, or behind what its controller makes for an autoscaler to target."""
         return self._groups_of.get(key, ())
 
+    def maker(self, target: Key) -> Key | None:
+        """The set whose controller makes a StatefulSet of this name, of leaders or of a group's workers."""
+        written = self._by_key.get(target)
+        if written is not None and not sequence(written.manifest, "metadata", "ownerReferences"):
+            return None
+        stem, _, index = target.name.rpartition("-")
+        for kind, form in FORMS.items():
+            if not form.can.makes_stateful_sets or kind == target.kind:
+                continue
+            for name in (target.name, *([stem] if index.isdecimal() else [])):
+                owner = Key(group_of(form.api_version), kind, target.namespace, name)
+                if owner in self._by_key:
+                    return owner
+        return None
+
     def pods(self, namespace: str, selector: Mapping[str, str]) -> Sequence[PodView]:
         """The kinds of pod that a selector will match once the controllers have run.
 

@@ -78,6 +78,12 @@ def _synth(commands: Any) -> None:
         help="where to write (default: $CDK8S_OUTDIR, else dist beside the fleet file)",
     )
     synth.add_argument(
+        "--companion-dir",
+        metavar="FOLDER",
+        help="where to write what is no manifest, such as runbooks (default: out beside the fleet file, and nowhere "
+        "where the manifests have a folder of their own)",
+    )
+    synth.add_argument(
         "--allow-recreate",
         action="append",
         metavar="NAME",

@@ -53,6 +53,8 @@ def drain(arguments: Namespace, nodes: Sequence[str]) -> int:
     blocks = [_block(one, rows, lies) for one, rows in made]
     say(as_markdown(blocks) if arguments.output == "markdown" else as_text(blocks))
     tell(words.COUNTED_FROM)
+    for line in words.by_node_autoscaler(made):
+        tell(line)
     for one, _ in made:
         _unchecked(one, lies)
     return 0

@@ -18,7 +18,7 @@ from gangform.units import Seconds
 
 if TYPE_CHECKING:
     from gangform.plan.cluster import ClusterPlan
-    from gangform.publish import Difference, Differences
+    from gangform.publish.folders import Difference, Differences
     from gangform.synth import Synthesis
 
 _NEAR = 3

@@ -97,7 +97,9 @@ def _serving(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any]:
             "update": update_data(plan, cluster),
             "disruption": {
                 "drain": plan.disruption.drain,
+                "nodeAutoscaler": plan.disruption.autoscaler,
                 "unstopped": plan.disruption.unstopped,
+                "releasable": plan.disruption.releasable,
                 "budgets": [
                     _known(
                         {

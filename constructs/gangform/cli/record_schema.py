@@ -228,7 +228,11 @@ _SERVING = {
     "update": _UPDATE,
     "disruption": {
         "drain": Value("string", "what draining a node does, in words"),
+        "nodeAutoscaler": Value(
+            "string", "what the node autoscaler will do, in one sentence; empty where there is none"
+        ),
         "unstopped": Value("string", "what no budget stops, in words"),
+        "releasable": Value("integer", "groups that may be without a budget at once"),
         "budgets": Each({"name": TEXT, "minAvailable?": WHOLE, "maxUnavailable?": WHOLE}),
     },
     "admission": {"backend": TEXT, "queue?": TEXT, "placement?": {"level": TEXT, "mode": TEXT}},

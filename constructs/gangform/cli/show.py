@@ -192,6 +192,8 @@ def serving_rows(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Iter
     yield from _rollout(plan)
     yield from update_rows(plan, cluster, wide=wide)
     yield "drain", plan.disruption.drain
+    if plan.disruption.autoscaler and (wide or plan.lead.pods.autoscaler != "unknown"):
+        yield "node autoscaler", plan.disruption.autoscaler
     yield "termination", _termination(role.launch)
     yield "not stopped", plan.disruption.unstopped
     queue = f", queue {serving.admission.queue}" if serving.admission.queue else ""

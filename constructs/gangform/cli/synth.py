@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from gangform.cli.findings import as_data, refused, show, summary
 from gangform.cli.selection import Selection, fleet_file, select
-from gangform.cli.terminal import Progress, paint, say, say_bytes, tell
+from gangform.cli.terminal import Progress, UsageError, paint, say, say_bytes, tell
 from gangform.findings import Finding, InputError, counted, ordered, some
 
 if TYPE_CHECKING:
-    from gangform.publish import Differences, Outcome
+    from gangform.publish.folders import Differences, Outcome, Output
     from gangform.synth import Synthesis
 
 NOTHING = "nothing was written"
@@ -103,39 +103,81 @@ def _synthesise(chosen: Selection) -> Synthesis:
 
 
 def _published(arguments: Namespace, chosen: Selection, made: Synthesis) -> int:
-    from gangform.publish import Scope, compare, publish
+    from gangform.publish.folders import compare, publish
 
-    root = _output_folder(arguments)
-    scope = Scope(clusters=chosen.some_clusters, charts=frozenset(chosen.servings))
+    outputs = _outputs(arguments, chosen, made)
     if arguments.check:
-        differences = compare(made.files, root, scope=scope)
-        if differences.stale:
+        found = compare(outputs)
+        if found[0].stale:
             from gangform.cli.price import against_folder, say_prices
 
-            say_prices(against_folder(made, differences), several=len(made.plans) > 1)
-        return _checked(differences, root, made.findings)
+            say_prices(against_folder(made, found[0]), several=len(made.plans) > 1)
+        return _checked(outputs, found, made.findings)
 
     allowed = arguments.allow_recreate or ()
 
-    def approve(found: Differences) -> None:
-        known = any(one.kind != "missing" for one in found.stale) or found.unchanged
-        if allowed or (found.stale and known):
+    def approve(found: Sequence[Differences]) -> None:
+        manifests = found[0]
+        known = any(one.kind != "missing" for one in manifests.stale) or manifests.unchanged
+        if allowed or (manifests.stale and known):
             from gangform.cli.price import approve
 
-            approve(made, found, allowed)
+            approve(made, manifests, allowed)
 
-    outcome = publish(made.files, root, scope=scope, approve=approve)
-    if outcome.removed and not chosen.loaded.fleet.servings:
+    outcomes = publish(outputs, approve=approve)
+    if outcomes[0].removed and not chosen.loaded.fleet.servings:
         word = paint("warning", "yellow", sys.stderr)
         tell(f"{word}: the fleet has no serving, so the files of those that were in it are removed")
-    say(_said(outcome, root))
+    for number, (output, outcome) in enumerate(zip(outputs, outcomes, strict=True)):
+        if not number or any(outcome):
+            say(_said(outcome, output.root))
     return _told(made.findings)
 
 
-def _output_folder(arguments: Namespace) -> Path:
-    """As asked for, from here; else `dist` beside the fleet file, wherever in the repository this runs."""
+def _outputs(arguments: Namespace, chosen: Selection, made: Synthesis) -> list[Output]:
+    """The folder of manifests, and that of what is none, where it has a place.
+
+    Raises:
+        UsageError: One of them lies in the other.
+    """
+    from gangform.companions import companions, wanted
+    from gangform.publish.folders import Output, Scope
+    from gangform.publish.ownership import COMPANIONS
+
+    root, beside = _output_folders(arguments)
+    scope = Scope(clusters=chosen.some_clusters, charts=frozenset(chosen.servings))
+    outputs = [Output(root, made.files, scope=scope)]
+    if beside is None:
+        if what := wanted(made.plans):
+            tell(
+                f"{' and '.join(what)} are no manifests and are left out: "
+                "`--companion-dir FOLDER` names a place for them"
+            )
+        return outputs
+    files = companions(made.plans, chosen.servings)
+    if files or beside.is_dir():
+        there, here = beside.resolve(), root.resolve()
+        if there.is_relative_to(here) or here.is_relative_to(there):
+            raise UsageError(
+                f"{beside} and {root} lie in one another, and a controller would read what is no manifest; "
+                "`--companion-dir FOLDER` names another place"
+            )
+        outputs.append(Output(beside, files, COMPANIONS, scope))
+    return outputs
+
+
+def _output_folders(arguments: Namespace) -> tuple[Path, Path | None]:
+    """As asked for, from here; else `dist` and `out` beside the fleet file, wherever in the repository this runs.
+
+    Who says where manifests go has not said where anything else may.
+    """
     asked: str | None = arguments.output_dir or os.environ.get("CDK8S_OUTDIR")
-    return Path(asked) if asked else fleet_file(arguments).parent / "dist"
+    beside: str | None = arguments.companion_dir
+    home = fleet_file(arguments).parent
+    manifests = Path(asked) if asked else home / "dist"
+    if beside:
+        return manifests, Path(beside)
+    return manifests, None if asked else home / "out"
 
 
 def _said(outcome: Outcome, root: Path) -> str:
@@ -149,20 +191,30 @@ def _said(outcome: Outcome, root: Path) -> str:
     return f"{', '.join(part for part in parts if part) or 'no file to write'} in {root}"
 
 
-def _checked(differences: Differences, root: Path, findings: Sequence[Finding]) -> int:
-    for one in differences.stale:
-        say(one.unified(root) or f"{root / one.path}: left by a run that was killed")
-    if not differences.stale:
-        say(f"{root} is current: {counted(len(differences.unchanged), 'file')}")
+def _checked(
+    outputs: Sequence[Output], found: Sequence[Differences], findings: Sequence[Finding]
+) -> int:
+    current: list[str] = []
+    stale: list[str] = []
+    for number, (output, differences) in enumerate(zip(outputs, found, strict=True)):
+        root = output.root
+        for one in differences.stale:
+            say(one.unified(root) or f"{root / one.path}: left by a run that was killed")
+        kinds = [one.kind for one in differences.stale]
+        counts = [
+            f"{kinds.count(kind)} {kind}"
+            for kind in ("changed", "missing", "leftover")
+            if kind in kinds
+        ]
+        if counts:
+            stale.append(f"{root} is stale: {', '.join(counts)}")
+        elif not number or differences.unchanged:
+            current.append(f"{root} is current: {counted(len(differences.unchanged), 'file')}")
+    if not stale:
+        say("; ".join(current))
         return _told(findings)
-    kinds = [one.kind for one in differences.stale]
-    counts = [
-        f"{kinds.count(kind)} {kind}"
-        for kind in ("changed", "missing", "leftover")
-        if kind in kinds
-    ]
-    stale = f"{root} is stale: {', '.join(counts)}; `gangform synth` brings it up to date"
-    tell("; ".join(part for part in (summary(findings), stale) if part))
+    stale.append(f"`gangform synth` brings {'it' if len(stale) == 1 else 'them'} up to date")
+    tell("; ".join(part for part in (summary(findings), *stale) if part))
     return 1
 
 

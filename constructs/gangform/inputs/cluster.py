@@ -148,6 +148,12 @@ class Monitoring(Model):
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Labels that the Prometheus selects rules and monitors by (`release: …` for kube-prometheus-stack)."""
     kube_state_metrics_job: Line = "kube-state-metrics"
+    node_labels: tuple[LabelKey, ...] = Field(default=(), strict=False)
+    """Node labels that kube-state-metrics exports (`--metric-labels-allowlist=nodes=[…]`): those of the levels let an
+    alert count free domains, those of a pool tell its nodes from others."""
+    state_metrics: Literal["stock", "configured"] = "stock"
+    """Whether kube-state-metrics has the configuration that comes with the cluster (`kube-state-metrics.yaml`), and so
+    shows LeaderWorkerSets, Kueue's Workloads and Volcano's PodGroups; `stock`: no alert reads such a series."""
     prometheus: Url | None = None
     """Address at which KEDA asks Prometheus, such as `http://prometheus-operated.monitoring:9090`."""
     runbook_base: Url | None = None
@@ -166,6 +172,9 @@ class Cluster(Model):
     gitops: Literal["none", "argocd"] = "none"
     lws_scheduler_provider: Literal["none", "volcano", "unknown"] = "unknown"
     """LWS's `gangSchedulingManagement.schedulerProvider`: a switch of the whole cluster."""
+    node_autoscaler: Literal["none", "cluster-autoscaler", "karpenter", "unknown"] = "unknown"
+    """Who adds and removes nodes. Where one is declared, every pod carries the annotation that keeps it from taking a
+    node in use; the same key in a serving's `pods.annotations` wins."""
     kueue: KueueSettings = Field(default_factory=cache(KueueSettings.model_construct))
     volcano: VolcanoSettings = Field(default_factory=cache(VolcanoSettings.model_construct))
     priorities: dict[ObjectName, Integer] = Field(default_factory=dict)

@@ -42,6 +42,10 @@ class AlertDefaults(NamedTuple):
     """After the quiet window: a scrape that is missing is no stall."""
     mismatch: Seconds = Seconds(300)
     """Service and groups disagree: leaving endpoints takes preStop and drain."""
+    unscraped: Seconds = Seconds(600)
+    """A leader serves and is not scraped: time to find a new target, and to read a new monitor."""
+    no_room: Seconds = Seconds(900)
+    """The spare group is not there: time for pods that end to go, and for a node to come back from a restart."""
     cordoned: Seconds = Seconds(1800)
     """A node is being drained and a group is still there."""
     missing: Seconds = Seconds(900)
@@ -50,6 +54,19 @@ class AlertDefaults(NamedTuple):
     """An autoscaler wants all it may: a peak passes, a lack of capacity does not."""
     blind: Seconds = Seconds(900)
     """An autoscaler has no metric: time to replace the adapter."""
+    lasting: Seconds = Seconds(600)
+    """A group waits for what waiting does not end: time for a queue that is being changed to be whole again."""
+    admission_wait: Seconds = Seconds(640)
+    """What most groups may wait until they are admitted. A bound of the buckets of Kueue's histogram, and below
+    `pending`: an alert on those that wait says the rest."""
+    admission_window: Seconds = Seconds(21600)
+    """In how long such waits are counted: few groups are admitted, and a rollout of several is one picture."""
+    evictions_window: Seconds = Seconds(3600)
+    """In how long evictions from a queue are counted: long enough to be seen by whoever looks every hour."""
+    blocked: Seconds = Seconds(900)
+    """A rollout whose new pods wait: pulling an image passes, a lack of room does not."""
+    lagging: Seconds = Seconds(600)
+    """The controller has not seen a change: time to replace the controller."""
 
 
 class Change(NamedTuple):

@@ -66,6 +66,8 @@ class Given(Model):
     """How many values each node label has: a level's domains."""
     lws_scheduler_provider: Literal["none", "volcano"] | None = None
     """LWS's `gangSchedulingManagement.schedulerProvider`; `None`: unknown."""
+    state_metrics: Literal["stock", "configured"] = "stock"
+    """`configured`: the cluster's kube-state-metrics has the configuration that gangform writes beside manifests."""
     cold_start: dict[ObjectReference, Duration] = Field(default_factory=dict)
     """How long a workload takes from its pods to a ready leader: `LeaderWorkerSet/llm/r1: 21m`."""
 

@@ -83,6 +83,7 @@ def beside(files: Sequence[str], versions: Mapping[str, Release]) -> Beside:
         complete=any(one.complete for one in facts),
         domains=domains or None,
         provider=provider,
+        state_metrics=any(one.state_metrics == "configured" for one in facts),
         engines={name: each for name, each in releases.items() if name not in Versions._fields}
         or None,
     )

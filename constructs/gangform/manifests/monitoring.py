@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from gangform.apis import core
-from gangform.apis.alerting import METRICS_PATH, Alert
+from gangform.apis.alerting import METRICS_PATH, Alert, Recording
 from gangform.documents.document import Manifest, Node
 from gangform.manifests.pod import metadata
+from gangform.plan.cluster import ClusterPlan
 from gangform.plan.serving import ServingPlan
-from gangform.signals.alerts import alerts
+from gangform.signals.alerts import alerts, linked
+from gangform.signals.queues import watches
+from gangform.signals.records import records
 
 
 def rules(plan: ServingPlan) -> Iterator[Manifest]:
     """One PrometheusRule: an object with one bad rule is refused whole, so servings do not share any."""
     if not plan.monitoring.enabled:
         return
-    yield {
+    head = metadata(plan.lead, plan.namespace, plan.name, labels=plan.monitoring.labels)
+    yield _object(
+        head,
+        {
+            f"{plan.name}.records": [recording(record) for record in records(plan)],
+            f"{plan.name}.serving": [rule(alert) for alert in alerts(plan)],
+        },
+    )
+
+
+def cluster_rules(plan: ClusterPlan) -> Iterator[Manifest]:
+    """One PrometheusRule for each queue of ours, and one for what alerts stand on: the foundation's, no serving's."""
+    watch = plan.cluster.monitoring
+    for each in watches(plan):
+        head: dict[str, Node] = {"name": each.name, "namespace": each.namespace}
+        if watch.labels:
+            head["labels"] = dict(sorted(watch.labels.items()))
+        rules = [rule(linked(alert, watch.runbook_base)) for alert in each.alerts]
+        yield _object(head, {each.name: rules})
+
+
+def _object(head: Manifest, groups: Mapping[str, Sequence[Node]]) -> Manifest:
+    return {
         "apiVersion": core.MONITORING,
         "kind": "PrometheusRule",
-        "metadata": metadata(plan.lead, plan.namespace, plan.name, labels=plan.monitoring.labels),
+        "metadata": head,
         "spec": {
-            "groups": [
-                {
-                    "name": f"{plan.name}.serving",
-                    "rules": [rule(alert) for alert in alerts(plan)],
-                }
-            ]
+            "groups": [{"name": name, "rules": made} for name, made in groups.items()],
         },
     }
+
+
+def recording(record: Recording) -> Manifest:
+    """One recording rule."""
+    return {"record": record.record, "expr": record.expr, "labels": dict(record.labels)}
 
 
 def rule(alert: Alert) -> Manifest:

@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gangform.apis import kueue
+from gangform.apis import kueue, node_autoscalers
 from gangform.apis import leaderworkerset as lws
 from gangform.documents.document import Manifest, Node, dig, text
 from gangform.documents.patch import touched
@@ -100,6 +100,8 @@ def owner(plan: ServingPlan, path: Path) -> str | None:
         return "admission"
     if _under(path, "annotations", [*stamp.owner_annotations, *stamp.pod_annotations]):
         return "topology" if _under(path, "annotations", _PLACING) else "admission"
+    if _under(path, "annotations", node_autoscalers.annotation(role.pods.autoscaler)):
+        return "pods.annotations"
     if re.fullmatch(rf"spec/ports/{re.escape(role.launch.serving_port.name)}(/.*)?", spelled):
         return "engine"
     match path:

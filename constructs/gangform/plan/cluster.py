@@ -13,7 +13,7 @@ from gangform.admission.mixture import Use, mixture_faults
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare, ordered
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import Defaults, defaults
-from gangform.plan import capacity, placement, releases, shortage
+from gangform.plan import capacity, monitoring, placement, queues, releases, shortage
 from gangform.plan.serving import ServingPlan
 from gangform.units import Resources
 
@@ -48,6 +48,8 @@ class ClusterPlan(NamedTuple):
     pools: tuple[placement.PoolPlan, ...]
     capacity: tuple[capacity.Capacity, ...]
     """Of the same pools, in the same order."""
+    queues: tuple[queues.QueuePlan, ...]
+    """Those that are ours, with what is told of them."""
     prerequisites: tuple[Prerequisite, ...]
     findings: tuple[Finding, ...]
     """Of the cluster itself; those of a serving stand in its plan."""
@@ -98,6 +100,7 @@ def plan_cluster(
     for name, asked in by_backend(servings):
         needs += backend(name).prerequisites(asked, cluster)
         found += backend(name).check_sum(asked, cluster)
+    needs += monitoring.prerequisites(cluster)
     found += mixture_faults(
         [Use(plan.serving.pool, plan.serving.admission.backend, plan.at) for plan in servings],
         cluster,
@@ -114,6 +117,7 @@ def plan_cluster(
         quota=quota,
         pools=pools,
         capacity=tuple(_capacity(cluster, servings, pool) for pool in pools),
+        queues=queues.derive(cluster, servings, defaults(edition)),
         prerequisites=tuple(dict.fromkeys(needs)),
         findings=ordered(found),
     )

@@ -9,10 +9,14 @@ group of S and blocks for ever (`lab E3`).
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from gangform.admission.admission import Policy
 from gangform.apis.forms import Form
-from gangform.findings import Finding, InputPath, Path, Severity, declare
+from gangform.apis.node_autoscalers import NODE_AUTOSCALERS
+from gangform.findings import Finding, InputPath, Path, Severity, counted, declare
 from gangform.inputs.serving import Serving
+from gangform.plan.figures import formula
 from gangform.plan.identity import IdentityPlan
+from gangform.plan.pods import PodsPlan
 
 PER_GROUP_AUTOSCALED = declare(
     "budget-per-group-with-autoscaler",
@@ -44,10 +48,10 @@ RELEASED_ALL = declare(
     Severity.BREAKS,
     "lab E3; design §4 Disruption",
 )
-RELEASED_SEVERAL = declare(
-    "released-groups-together",
-    "Groups without a budget may be taken by drains at the same time",
-    Severity.DEGRADES,
+RELEASED_BEYOND = declare(
+    "released-beyond-plan",
+    "Drains may take more groups together than a rollout takes down",
+    Severity.BREAKS,
     "lab E3; design §4 Disruption",
 )
 TOO_MANY = declare(
@@ -64,6 +68,9 @@ LEADER_READY_HOLE = declare(
 )
 
 
+_UNDECLARED = "not declared: one that runs asks the budgets, as a drain does"
+
+
 class Budget(NamedTuple):
     """One PodDisruptionBudget."""
 
@@ -78,10 +85,20 @@ class DisruptionPlan(NamedTuple):
     """The budgets of a serving, and what they mean."""
 
     budgets: tuple[Budget, ...]
+    releasable: int
+    """Groups that may be without a budget at once."""
     drain: str
     """What a drain will do, in one sentence."""
+    autoscaler: str
+    """What the node autoscaler will do, in one sentence; empty where the cluster says that it has none."""
     unstopped: str
     """What no budget stops."""
+
+
+@formula("max(1, groups that a rollout may take down)", source="design §4 Disruption")
+def releasable(unavailable: int) -> int:
+    """Groups that may be without a budget at once: one, as a serial drain takes, or as many as an update takes."""
+    return max(1, unavailable)
 
 
 def derive(
@@ -90,11 +107,10 @@ def derive(
     identities: Sequence[IdentityPlan],
     form: Form,
     size: int,
-    groups: int,
-    lowest: int,
-    evictions: str,
+    policy: Policy,
+    unavailable: int,
+    pods: PodsPlan,
     listed: int,
-    spread_over_workloads: bool,
 ) -> DisruptionPlan:
     """The budgets of a serving whose workloads are `identities`.
 
@@ -103,34 +119,65 @@ def derive(
         identities: Names and selectors of its workloads.
         form: The kind of the workloads.
         size: Pods a group.
-        groups: Groups at the most.
-        lowest: Groups at the least.
-        evictions: What the backend evicts without asking a budget, in its own words.
+        policy: Of the backend: what it evicts without asking a budget, and whether each group is a workload.
+        unavailable: Groups that a rollout takes down.
+        pods: What all pods share.
         listed: Groups at the most that get a budget each.
-        spread_over_workloads: Whether each group is a workload of its own.
     """
-    first = f"{evictions}, " if evictions else ""
-    unstopped = f"no budget stops {first}preemption, taints, rollouts or plain deletion"
+    apart = policy.one_workload_per_group and form.can.runs_groups
+    groups, lowest = serving.highest_groups, serving.lowest_groups
+    released = serving.disruption.released if serving.disruption.mode == "perGroup" else ()
     if serving.disruption.mode == "perGroup":
-        released = frozenset(serving.disruption.released)
         budgets = tuple(
-            _per_group(serving, identities, index, size, spread_over_workloads)
+            _per_group(serving, identities, index, size, apart)
             for index in range(min(groups, listed))
             if index not in released
         )
-        return DisruptionPlan(
-            budgets=budgets, drain=_drain_by_hand(serving.disruption.released), unstopped=unstopped
+        drain = _drain_by_hand(released)
+    else:
+        selector = identities[0].pod_labels if apart else identities[0].selectors.pods
+        whole = "group" if form.can.runs_groups else "pod"
+        left = max(0, lowest - 1)
+        least = " at the least" if lowest < groups else ""
+        budgets = (Budget(name=serving.name, selector=selector, max_unavailable=1),)
+        drain = (
+            f"a drain takes one whole {whole} after another: {left} of {lowest}{least} keep serving"
+            + ("" if left else ", so nothing serves until it is back")
         )
-    selector = identities[0].pod_labels if spread_over_workloads else identities[0].selectors.pods
-    whole = "group" if form.can.runs_groups else "pod"
-    left = max(0, lowest - 1)
-    least = " at the least" if lowest < groups else ""
     return DisruptionPlan(
-        budgets=(Budget(name=serving.name, selector=selector, max_unavailable=1),),
-        drain=f"a drain takes one whole {whole} after another: {left} of {lowest}{least} keep serving"
-        + ("" if left else ", so nothing serves until it is back"),
-        unstopped=unstopped,
+        budgets=budgets,
+        releasable=releasable(unavailable),
+        drain=drain,
+        autoscaler=_by_nodes(pods, released),
+        unstopped=_unstopped(policy.evictions, size),
     )
+
+
+def _unstopped(evictions: str, size: int) -> str:
+    """Everything that deletes pods without asking a budget, and what a budget always lets go (`lab E3`, `E7`)."""
+    causes = [evictions] if evictions else []
+    causes += ["preemption", "taints", "lost nodes", "scaling down", "rollouts"]
+    causes += ["the rebuild of a group that lost a pod"] if size > 1 else []
+    what = "group" if size > 1 else "pod"
+    return (
+        f"no budget stops {', '.join(causes)} or plain deletion; a {what} that is not ready may always be drained, "
+        "also while it loads"
+    )
+
+
+def _by_nodes(pods: PodsPlan, released: Sequence[int]) -> str:
+    """What the node autoscaler does with nodes that pods of the serving run on."""
+    nodes = NODE_AUTOSCALERS.get(pods.autoscaler)
+    if nodes is None:
+        return "" if pods.autoscaler == "none" else _UNDECLARED
+    said = pods.annotations.get(nodes.key, "")
+    if said != nodes.keeps:
+        return f"{nodes.title} may take nodes as the budgets allow: the pods' own annotations say {nodes.key}: {said}"
+    text = f"{nodes.title} {nodes.leaves}"
+    if released:
+        # Within a set the template is one; between sets of one group another template would rebuild the group.
+        text += ", released or not, since the annotation is part of the pod template"
+    return f"{text}; {nodes.still}" if nodes.still else text
 
 
 def _drain_by_hand(released: Sequence[int]) -> str:
@@ -163,13 +210,13 @@ def _per_group(
 
 
 def check(
-    serving: Serving, *, form: Form, groups: int, listed: int, apart: bool, at: Path
+    plan: DisruptionPlan, serving: Serving, *, form: Form, listed: int, apart: bool, at: Path
 ) -> Iterator[Finding]:
     """Whether these budgets can do what they say.
 
     `listed`: groups at the most that get objects of their own; `apart`: whether each is a workload of its own.
     """
-    asked = serving.disruption
+    asked, groups = serving.disruption, serving.highest_groups
     here = (*at, "disruption")
     if groups > listed and (apart or asked.mode == "perGroup"):
         yield Finding(
@@ -211,7 +258,7 @@ def check(
             what=f"perGroup with {serving.autoscaling.min} to {serving.autoscaling.max} groups",
             fix="use serial, or fix the number of groups",
         )
-    yield from _together(asked.released, groups, (*here, "released"))
+    yield from _together(asked.released, groups, plan.releasable, (*here, "released"))
     for position, index in enumerate(asked.released):
         if index >= groups:
             yield Finding(
@@ -223,8 +270,8 @@ def check(
             )
 
 
-def _together(released: Sequence[int], groups: int, at: Path) -> Iterator[Finding]:
-    """Whether the released groups are all there are, or more than one."""
+def _together(released: Sequence[int], groups: int, planned: int, at: Path) -> Iterator[Finding]:
+    """Whether the released groups are all there are, or more than may be missing."""
     free = [index for index in dict.fromkeys(released) if index < groups]
     listed = ", ".join(str(index) for index in free)
     if len(free) == groups and free:
@@ -236,11 +283,12 @@ def _together(released: Sequence[int], groups: int, at: Path) -> Iterator[Findin
             else f"all {groups} groups are released, so that no budget is left",
             fix="release one group at a time, or use mode serial",
         )
-    elif len(free) > 1:
+    elif len(free) > planned:
         yield Finding(
-            code=RELEASED_SEVERAL,
+            code=RELEASED_BEYOND,
             at=InputPath(at),
-            what=f"groups {listed} are released: drains may take {len(free)} of {groups} groups together",
-            fix="release one group, and the next once the first is back",
-            seen={"released": str(len(free)), "groups": str(groups)},
+            what=f"groups {listed} are released: drains may take {len(free)} of {groups} groups together, and a "
+            f"rollout takes down {planned} at the most",
+            fix=f"release {counted(planned, 'group')}, and the next once what was released is back",
+            seen={"released": str(len(free)), "planned": str(planned), "groups": str(groups)},
         )

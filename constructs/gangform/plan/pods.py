@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple, TypeVar, cast
 
-from gangform.apis import kueue, leaderworkerset, security, volcano
+from gangform.apis import kueue, leaderworkerset, node_autoscalers, security, volcano
 from gangform.apis.core import APP_NAME, MANAGED_BY
 from gangform.apis.keys import POD_TEMPLATE_HASH, REVISION_HASH
 from gangform.apis.metadata import ANNOTATIONS_LIMIT, size_of
@@ -129,6 +129,8 @@ class PodsPlan(NamedTuple):
     capabilities: tuple[str, ...]
     """Linux capabilities to add: what the fabric needs, then the user's."""
     annotations: Mapping[str, str]
+    autoscaler: str
+    """The cluster's node autoscaler; the user's annotation wins over what keeps it away."""
     privilege_escalation: bool
     mount_token: bool
     extension: Pods
@@ -200,6 +202,7 @@ def derive(
     pool: Pool,
     weights: WeightsPlan,
     groups: bool,
+    autoscaler: str,
     defaults: Defaults,
 ) -> PodsPlan:
     """The pods of one role. `groups`: whether a replica is a group that is scheduled as one."""
@@ -242,7 +245,12 @@ def derive(
         capabilities=security.merged(
             ("IPC_LOCK",) if fabric is not None else (), security.added(context)
         ),
-        annotations={**(fabric.annotations if fabric else {}), **extension.annotations},
+        annotations={
+            **(fabric.annotations if fabric else {}),
+            **node_autoscalers.annotation(autoscaler),
+            **extension.annotations,
+        },
+        autoscaler=autoscaler,
         # A context that gains privileges in any case, and says that it does not, is refused.
         privilege_escalation=defaults.privilege_escalation or security.escalates(context),
         mount_token=defaults.mount_token,

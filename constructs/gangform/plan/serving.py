@@ -6,7 +6,7 @@ user sees everything that is wrong at once. Only a name that refers to nothing s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gangform.admission.admission import Demand, Policy
@@ -38,6 +38,7 @@ from gangform.plan import (
     ways,
     weights,
 )
+from gangform.plan.disruption import DisruptionPlan
 from gangform.plan.memory import MemoryPlan
 from gangform.plan.resolve import Resolved, elsewhere, resolve
 from gangform.plan.role import RolePlan, WorkloadPlan
@@ -64,7 +65,7 @@ class ServingPlan(NamedTuple):
     traffic: traffic.TrafficPlan
     ways: tuple[ways.Way, ...]
     """What would make it fit; empty where it fits."""
-    disruption: disruption.DisruptionPlan
+    disruption: DisruptionPlan
     monitoring: monitoring.MonitoringPlan
     qualification: qualification.QualificationPlan | None
     beside: tuple[Key, ...]
@@ -132,6 +133,7 @@ class _Composer:
     ) -> None:
         """Derive what the later sections share."""
         self.serving, self.cluster, self.table = serving, cluster, table
+        self.library = library
         self.found, self.at, self.searched = found, at, searched
         self.split = split = shape.derive(serving, found.hardware)
         self.choice = shape.choose(serving, split)
@@ -170,6 +172,7 @@ class _Composer:
             pool=found.pool,
             weights=self.weights,
             groups=self.form.can.runs_groups,
+            autoscaler=cluster.node_autoscaler,
             defaults=table,
         )
         self.rollout = rollout.derive(
@@ -200,7 +203,9 @@ class _Composer:
         count = min(serving.highest_groups, listed) if self.apart else 1
         workloads = tuple(self._workload(index) for index in range(count))
         lead = workloads[0].role
-        watch = monitoring.derive(serving, self.cluster, self.startup, self.table)
+        asked = [each.role.demand for each in workloads]
+        seen = self.found, self.library
+        watch = monitoring.derive(serving, self.cluster, lead, asked, *seen, self.table)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
         remarks = [
             *(text for stamp in stamped for text in stamp.remarks),
@@ -208,10 +213,21 @@ class _Composer:
             *weights.remarks(serving, self.found.model),
             *spread.remarks(lead.demand),
             *scaling.remarks(serving, self.startup, lead.scaling),
+            *watch.remarks,
         ]
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
         platform = beside.platform(serving, self.cluster, self.form, lead, staged=self.apart)
         needs = [need for stamp in stamped for need in stamp.prerequisites]
+        budgets = disruption.derive(
+            serving,
+            identities=[workload.role.identity for workload in workloads],
+            form=self.form,
+            size=self.split.size,
+            policy=self.policy,
+            unavailable=self.rollout.max_unavailable,
+            pods=self.pods,
+            listed=listed,
+        )
         return ServingPlan(
             name=serving.name,
             namespace=serving.namespace,
@@ -228,17 +244,7 @@ class _Composer:
             traffic=traffic.derive(
                 lead.identity, self.launch, serving.network, spread_over_workloads=self.apart
             ),
-            disruption=disruption.derive(
-                serving,
-                identities=[workload.role.identity for workload in workloads],
-                form=self.form,
-                size=self.split.size,
-                groups=serving.highest_groups,
-                lowest=serving.lowest_groups,
-                evictions=self.policy.evictions,
-                listed=listed,
-                spread_over_workloads=self.apart,
-            ),
+            disruption=budgets,
             monitoring=watch,
             qualification=self.qualified,
             beside=tuple(named),
@@ -246,7 +252,7 @@ class _Composer:
                 dict.fromkeys([*beside.prerequisites(serving, named), *platform, *needs])
             ),
             remarks=tuple(dict.fromkeys(remarks)),
-            findings=ordered(self._check(workloads)),
+            findings=ordered(self._check(workloads, budgets)),
         )
 
     def _workload(self, index: int) -> WorkloadPlan:
@@ -317,7 +323,7 @@ class _Composer:
         )
         return WorkloadPlan(name=name, form=form, stage=index, roles=(role,))
 
-    def _check(self, workloads: tuple[WorkloadPlan, ...]) -> Iterator[Finding]:
+    def _check(self, workloads: Sequence[WorkloadPlan], kept: DisruptionPlan) -> Iterator[Finding]:
         serving, split, at = self.serving, self.split, self.at
         yield from elsewhere(serving, self.cluster, at)
         if self.searched is not None:
@@ -369,9 +375,9 @@ class _Composer:
         )
         yield from fields.check(serving, form=self.form, lws=self.lws, at=at)
         yield from disruption.check(
+            kept,
             serving,
             form=self.form,
-            groups=serving.highest_groups,
             listed=self.table.listed_groups,
             apart=self.apart,
             at=at,

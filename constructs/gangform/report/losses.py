@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gangform.findings import counted
 
 if TYPE_CHECKING:
-    from gangform.plan.loss import Loss
+    from gangform.plan.cluster import ClusterPlan
+    from gangform.plan.loss import Loss, Row
 
 COUNTED_FROM = (
     "Counted from the deletion of its pods: a node that never answers again holds them until somebody "
@@ -17,6 +18,18 @@ COUNTED_FROM = (
 )
 """What durations begin with."""
 COLUMNS = ("what", "serving", "groups", "if it is lost", "a drain")
+
+
+def by_node_autoscaler(made: Iterable[tuple[ClusterPlan, Sequence[Row]]]) -> Iterator[str]:
+    """What declared node autoscalers do by themselves with the nodes of these servings, each sentence once."""
+    said: dict[str, list[str]] = {}
+    for plan, rows in made:
+        touched = {loss.serving for row in rows for loss in row.losses}
+        for one in plan.servings:
+            if one.name in touched and plan.cluster.node_autoscaler not in ("none", "unknown"):
+                said.setdefault(one.disruption.autoscaler, []).append(one.name)
+    for text, names in said.items():
+        yield f"{', '.join(names)}: {text}."
 
 
 def places(names: Sequence[str]) -> str:

@@ -253,9 +253,10 @@ def metric_needs_configuration(
 ) -> Iterator[Fault]:
     """Series that need a setting of the cluster are known to need it."""
     own = _recorded(subject)
+    made = metrics.CONFIGURED if context.state_metrics else frozenset()
     for path, expression in _expressions(subject):
         for name in metrics.names(expression):
-            if name not in own and metrics.standing(name) == "configured":
+            if name not in own and name not in made and metrics.standing(name) == "configured":
                 yield Fault(
                     path=path,
                     what=f"`{name}` exists only where kube-state-metrics has a "

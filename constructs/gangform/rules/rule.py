@@ -45,6 +45,8 @@ class Context(NamedTuple):
     """How long a workload takes from its pods to a ready leader, where that was measured or worked out."""
     engines: Mapping[str, Release] | None = None
     """Releases of engines by name, for images whose tag says none."""
+    state_metrics: bool = False
+    """Whether the cluster's kube-state-metrics has the configuration that comes with our output."""
 
     def offers(self) -> frozenset[str]:
         """The parts of the context that are there."""
@@ -146,9 +148,11 @@ MODULES: Final = (
     "disruption",
     "budgets",
     "allowances",
+    "moving",
     "scaling",
     "waking",
     "answers",
+    "vertical",
     "admission",
     "queues",
     "sharing",

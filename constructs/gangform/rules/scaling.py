@@ -11,7 +11,7 @@ from gangform.apis import leaderworkerset as lws
 from gangform.apis.forms import GroupView
 from gangform.apis.keys import GPU
 from gangform.apis.views import FORMS, Documents
-from gangform.documents.document import Document, Key, dig, group_of, mapping, sequence, text, whole
+from gangform.documents.document import Document, Key, dig, mapping, sequence, text, whole
 from gangform.findings import Path, Severity, counted, declare
 from gangform.rules.demand import base_demand, cluster_queue, group_requests, quota, shown
 from gangform.rules.joins import (
@@ -89,14 +89,6 @@ TO_ZERO = declare(
     Severity.STYLE,
     "observability §3.5",
 )
-VERTICAL = declare(
-    "vertical-scaling-of-groups",
-    "A vertical autoscaler evicts pods of groups to change their requests",
-    Severity.DEGRADES,
-    "lws §4; VerticalPodAutoscaler: updateMode",
-)
-
-_ADVISES: Final = ("Off", "Initial")
 _HPA: Final = "HorizontalPodAutoscaler"
 _KEDA: Final = "ScaledObject"
 _DEFAULTS: Final = {"minReplicaCount": 0, "maxReplicaCount": 100}
@@ -116,24 +108,17 @@ def scale_target_is_child(
 ) -> Iterator[Fault]:
     """The target is the set itself."""
     target = scaler_of(subject).target
-    if documents.get(target) is not None:
-        return
-    stem = target.name.rpartition("-")
-    names = [target.name] + ([stem[0]] if stem[2].isdecimal() else [])
-    for kind, form in FORMS.items():
-        if not form.can.makes_stateful_sets or kind == target.kind:
-            continue
-        for name in names:
-            owner = Key(group_of(form.api_version), kind, target.namespace, name)
-            if documents.get(owner) is not None:
-                yield Fault(
-                    path=("spec", "scaleTargetRef"),
-                    what=f"the target is {target.kind} {target.name}; {kind} {name} makes StatefulSets, "
-                    "and sets their replicas",
-                    fix=f"target apiVersion: {form.api_version}, kind: {kind}, name: {name}",
-                )
-                return
-    yield from _of_role(documents, target)
+    owner = documents.maker(target)
+    if owner is not None:
+        form = FORMS[owner.kind]
+        yield Fault(
+            path=("spec", "scaleTargetRef"),
+            what=f"the target is {target.kind} {target.name}; {owner.kind} {owner.name} makes StatefulSets, "
+            "and sets their replicas",
+            fix=f"target apiVersion: {form.api_version}, kind: {owner.kind}, name: {owner.name}",
+        )
+    elif documents.get(target) is None:
+        yield from _of_role(documents, target)
 
 
 def _of_role(documents: Documents, target: Key) -> Iterator[Fault]:
@@ -356,26 +341,5 @@ def scale_to_zero_unsaid(
                 what=f"minReplicaCount is 0 by default: without load no group of {group.title} is left, "
                 "and the next request waits for a cold start",
                 fix="write minReplicaCount: 1, or 0 where that is meant",
-            )
-            return
-
-
-@rule(VERTICAL, kinds=("VerticalPodAutoscaler",))
-def vertical_scaling_of_groups(
-    subject: Document, documents: Documents, context: Context
-) -> Iterator[Fault]:
-    """Nobody evicts pods of a group to give them other requests."""
-    mode = text(subject.manifest, "spec", "updatePolicy", "updateMode") or "Auto"
-    ref = mapping(subject.manifest, "spec", "targetRef")
-    group_, space = group_of(text(ref, "apiVersion")), subject.key.namespace
-    for group in documents.groups_of(Key(group_, text(ref, "kind"), space, text(ref, "name"))):
-        if mode not in _ADVISES and (
-            (is_set(group) and group.size > 1) or gpus(documents, group.leader)
-        ):
-            yield Fault(
-                path=("spec", "updatePolicy", "updateMode"),
-                what=f"updateMode {mode} evicts pods of {group.title} for new requests"
-                + (f", and each takes a group of {group.size} along" if group.size > 1 else ""),
-                fix='write updateMode: "Off", and take its advice by hand',
             )
             return

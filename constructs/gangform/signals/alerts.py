@@ -8,15 +8,20 @@ from collections.abc import Callable, Iterable
 
 from gangform.apis.alerting import Alert
 from gangform.plan.serving import ServingPlan
-from gangform.signals import groups
+from gangform.signals import groups, queues, room, states
 
 SERVING = "serving"
 """Label of every alert: the serving's name."""
 
-SOURCES: tuple[Callable[[ServingPlan], Iterable[Alert]], ...] = (groups.alerts,)
+SOURCES: tuple[Callable[[ServingPlan], Iterable[Alert]], ...] = (
+    groups.alerts,
+    room.alerts,
+    states.alerts,
+    lambda plan: plan.monitoring.admission_alerts,
+)
 """What gives alerts, in the order in which they are written."""
 
-NAMES = (*groups.NAMES,)
+NAMES = (*groups.NAMES, *room.NAMES, *states.NAMES, *queues.NAMES)
 """Every alert there can be; each has a runbook of its name."""
 
 
@@ -26,10 +31,12 @@ def alerts(plan: ServingPlan) -> tuple[Alert, ...]:
         return ()
     base = plan.monitoring.runbook_base
     return tuple(
-        alert._replace(
-            runbook_url=None if base is None else f"{base.rstrip('/')}/{alert.name}",
-            labels={**alert.labels, SERVING: plan.name},
-        )
+        linked(alert, base)._replace(labels={**alert.labels, SERVING: plan.name})
         for source in SOURCES
         for alert in source(plan)
     )
+
+
+def linked(alert: Alert, base: str | None) -> Alert:
+    """The alert with the page that says what to do; `base` is where such pages lie, `None`: nowhere."""
+    return alert if base is None else alert._replace(runbook_url=f"{base.rstrip('/')}/{alert.name}")

@@ -7,12 +7,13 @@ kind that runs a serving; what a kind cannot show is left out, and never guessed
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gangform.apis.alerting import Alert, AlertSeverity
+from gangform.apis.alerting import Alert, AlertSeverity, monitor_job
 from gangform.apis.promql import Exporter
 from gangform.plan.monitoring import MonitoringPlan
 from gangform.plan.serving import ServingPlan, WorkloadPlan
-from gangform.signals import queries
-from gangform.signals.queries import GroupSets, PlainPods, Replicas
+from gangform.signals import conditions
+from gangform.signals.queries import GroupSets, Replicas
+from gangform.signals.replicas import counted_as, replicas_of
 from gangform.units import Seconds
 
 FEWER = "ServingGroupsNotReady"
@@ -22,6 +23,7 @@ STALLED = "ServingRolloutStalled"
 MISMATCH = "ServingLeaderEndpointsMismatch"
 INCOMPLETE = "ServingLeaderReadyGroupIncomplete"
 REBUILT = "ServingGroupRebuiltRepeatedly"
+UNSCRAPED = "ServingLeaderNotScraped"
 PENDING = "ServingGroupPodsPending"
 CORDONED = "ServingGroupOnCordonedNode"
 AT_MAXIMUM = "ServingAutoscalerAtMax"
@@ -35,6 +37,7 @@ NAMES = (
     STALLED,
     MISMATCH,
     INCOMPLETE,
+    UNSCRAPED,
     REBUILT,
     PENDING,
     CORDONED,
@@ -47,27 +50,20 @@ NAMES = (
 
 def alerts(plan: ServingPlan) -> Iterator[Alert]:
     """The alerts of one serving, the most important first."""
-    exporter = Exporter(job=plan.monitoring.job, namespace=plan.namespace)
-    yield from _Writer(plan=plan, exporter=exporter).write()
+    yield from _Writer(plan=plan, replicas=replicas_of(plan)).write()
 
 
 class _Writer(NamedTuple):
     """Queries of a serving put beside words and waiting times."""
 
     plan: ServingPlan
-    exporter: Exporter
+    replicas: Replicas
 
     def write(self) -> Iterator[Alert]:
         """All alerts that this serving can have."""
-        can = self.plan.choice.form.can
-        names = tuple(workload.name for workload in self.plan.workloads)
-        if can.makes_stateful_sets:
-            size = self.plan.lead.shape.size
-            sets = GroupSets(exporter=self.exporter, names=names, size=size)
-            yield from self._common(sets)
-            yield from self._of_groups(sets)
-        else:
-            yield from self._common(PlainPods(exporter=self.exporter, name=names[0]))
+        yield from self._common()
+        if isinstance(self.replicas, GroupSets):
+            yield from self._of_groups(self.replicas)
         for workload in self.plan.workloads:
             yield from self._of_autoscaler(workload)
 
@@ -99,24 +95,45 @@ class _Writer(NamedTuple):
 
     @property
     def _groups(self) -> str:
-        return "groups" if self.plan.choice.form.can.runs_groups else "replicas"
+        return counted_as(self.plan)
 
-    def _common(self, replicas: Replicas) -> Iterator[Alert]:
+    @property
+    def _varies(self) -> bool:
+        """Whether groups come and go without a fault."""
+        return self.plan.lead.scaling is not None or self.plan.lead.rollout.max_surge > 0
+
+    @property
+    def _all(self) -> str:
+        """How many there are to be and what they hold: `of 3 groups of 16 GPUs`."""
+        role = self.plan.lead
+        each = f"{role.shape.gpus} GPUs"
+        if role.scaling is not None:
+            return f"of {role.scaling.lowest} to {role.scaling.highest} {self._groups} of {each}"
+        count = self.plan.serving.lowest_groups
+        many = self._groups if count > 1 else self._groups.removesuffix("s")
+        return f"of {count} {many} of {each}"
+
+    def _common(self) -> Iterator[Alert]:
         plan, limits, many = self.plan, self._watch.limits, self._groups
+        replicas = self.replicas
+        wanted = replicas.wanted
+        if plan.lead.scaling is not None:
+            # One group after another may be starting for longer than a start takes, and none of them is late.
+            wanted = replicas.wanted_throughout(self._watch.not_ready_after)
         yield self._alert(
             NOTHING,
-            queries.nothing(replicas),
+            conditions.nothing(replicas, self._watch.not_ready_after),
             "critical",
             f"A serving has no ready {many}.",
-            f"{{{{ $value }}}} of the {many} of {self._who} are ready, so every request fails.",
+            f"{{{{ $value }}}} {self._all} of {self._who} are ready, so every request fails.",
             limits.nothing,
         )
         yield self._alert(
             FEWER,
-            queries.fewer(replicas, self._watch.quiet_window),
+            conditions.fewer(replicas, self._watch.quiet_window, wanted=wanted),
             "warning",
             f"A serving has fewer ready {many} than it wants.",
-            f"Only {{{{ $value }}}} {many} of {self._who} are wholly ready, fewer than wanted, for longer than "
+            f"Only {{{{ $value }}}} {self._all} of {self._who} are wholly ready, fewer than wanted, for longer than "
             f"the {self._watch.not_ready_after} that a start may take, and no rollout is moving.",
             self._watch.not_ready_after,
         )
@@ -143,12 +160,23 @@ class _Writer(NamedTuple):
         service = plan.traffic.service
         yield self._alert(
             MISMATCH,
-            queries.mismatch(replicas, service),
+            conditions.mismatch(replicas, service),
             "warning",
             f"A Service has not as many endpoints as there are ready {many}.",
             f"Service {service} of {self._who} has {{{{ $value }}}} ready endpoints, which is not the number of "
             f"ready {many}: requests go to broken ones, or whole ones get none.",
-            limits.mismatch,
+            self._watch.mismatch_after,
+        )
+        scrapes = Exporter(job=monitor_job(plan.namespace, plan.name), namespace=plan.namespace)
+        which = "Leader {{ $labels.pod }}" if isinstance(replicas, GroupSets) else "A pod"
+        yield self._alert(
+            UNSCRAPED,
+            replicas.unscraped(scrapes),
+            "warning",
+            "A leader serves and gives Prometheus no metrics.",
+            f"{which} of {self._who} is Ready, and no scrape of it by PodMonitor {plan.name} has answered for "
+            f"{limits.unscraped}: alerts on its engine, routing by load and the autoscaler do not see it.",
+            limits.unscraped,
         )
 
     def _of_groups(self, sets: GroupSets) -> Iterator[Alert]:
@@ -165,7 +193,7 @@ class _Writer(NamedTuple):
             )
         yield self._alert(
             REBUILT,
-            sets.rebuilt(self._watch.rebuild_window, limits.rebuilds),
+            sets.rebuilt(self._watch.rebuild_window, limits.rebuilds, varies=self._varies),
             "warning",
             "A group is rebuilt again and again.",
             f"Leader {{{{ $labels.pod }}}} of {self._who} was created {{{{ $value }}}} times within "
@@ -174,11 +202,11 @@ class _Writer(NamedTuple):
         )
         yield self._alert(
             PENDING,
-            sets.pending,
+            sets.waiting,
             "warning",
             "Pods of a group wait for capacity.",
-            f"{{{{ $value }}}} pods of {self._who} have been pending for {self._watch.pending_after}: they wait for "
-            "quota, for nodes, or for a place where the whole group fits.",
+            f"{{{{ $value }}}} pods of {self._who} have had no node for {self._watch.pending_after}: they wait for "
+            f"quota, for nodes, or for a place where a whole group of {sets.size} fits.",
             self._watch.pending_after,
         )
         yield self._alert(
@@ -198,7 +226,7 @@ class _Writer(NamedTuple):
         if scaling.highest > scaling.lowest:
             yield self._alert(
                 AT_MAXIMUM,
-                queries.at_maximum(self.exporter, scaling.autoscaler),
+                conditions.at_maximum(self.replicas.exporter, scaling.autoscaler),
                 "warning",
                 f"An autoscaler wants as many {self._groups} as it may have.",
                 f"The autoscaler of {self._who} has wanted its maximum of {{{{ $value }}}} {self._groups} for "
@@ -207,7 +235,7 @@ class _Writer(NamedTuple):
             )
         yield self._alert(
             BLIND,
-            queries.blind(self.exporter, scaling.autoscaler, rests=not scaling.lowest),
+            conditions.blind(self.replicas, scaling.autoscaler),
             "warning",
             "An autoscaler cannot read its metric.",
             f"The autoscaler of {self._who} has had no value of {scaling.metric} for {self._watch.no_signal_after}, so "
@@ -220,7 +248,7 @@ class _Writer(NamedTuple):
             asked = scaling.keda.triggers[-1 if rests else 0]
             yield self._alert(
                 SIGNAL_LOST,
-                queries.signal_lost(self.exporter, scaling.autoscaler, asked.query, rests=rests),
+                conditions.signal_lost(self.replicas, scaling.autoscaler, asked.query, rests=rests),
                 "warning",
                 "KEDA scales without an answer from Prometheus.",
                 f"KEDA's query {asked.name} of {self._who} has had no result for {self._watch.no_signal_after}, so the "

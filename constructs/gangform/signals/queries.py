@@ -2,8 +2,8 @@
 
 LeaderWorkerSet exports nothing about groups, but its objects are called predictably: the leader StatefulSet like the
 set, a leader pod and its worker StatefulSet `<set>-<group>`, a worker `<set>-<group>-<index>`. So stock
-kube-state-metrics is enough: a group is whole when its leader is Ready and its worker StatefulSet has all but one of
-the group's pods ready (`observability §1.2`, `§1.7`).
+kube-state-metrics is enough: a group is whole when its leader is Ready and its worker StatefulSet has every pod ready
+that it wants (`observability §1.2`, `§1.7`).
 
 Two habits keep the queries honest. Everything is folded with `max` first, since two uids of one pod coexist for a
 scrape, and so do two instances of the exporter after its restart. And what counts falls back to 0 times the wanted
@@ -13,7 +13,7 @@ number: a count over nothing is no 0 but nothing, and an alert on it is silent i
 from typing import NamedTuple, Protocol
 
 from gangform.apis import alerting
-from gangform.apis.promql import Exporter, boxed, either, equal, like, literal, one_of
+from gangform.apis.promql import Exporter, boxed, either, equal, like, one_of, up_to
 from gangform.units import Seconds
 
 
@@ -40,12 +40,28 @@ class Replicas(Protocol):
         """Returns something where the workload itself does not exist."""
         ...
 
+    def wanted_throughout(self, window: Seconds) -> str:
+        """The fewest that were wanted within so long."""
+        ...
+
+    def known_before(self, window: Seconds) -> str:
+        """Returns something where the workload existed so long ago."""
+        ...
+
+    def served_within(self, window: Seconds) -> str:
+        """Returns something where one of them was ready within so long."""
+        ...
+
     def stalled(self, quiet: Seconds) -> str:
         """Returns something where two revisions exist and nothing has moved for so long."""
         ...
 
     def moving(self, quiet: Seconds) -> str:
-        """Returns something where an update took a further replica within so long."""
+        """Returns something where two revisions exist and the update took a further replica within so long."""
+        ...
+
+    def unscraped(self, scrapes: Exporter) -> str:
+        """Returns something where a ready replica gives no metrics to a monitor of ours."""
         ...
 
 
@@ -56,6 +72,8 @@ class GroupSets(NamedTuple):
     names: tuple[str, ...]
     size: int
     """Pods a group."""
+    highest: int
+    """The highest index of a group: `<set>-<higher>` may be another set, whose leaders are called like workers."""
 
     @property
     def sets(self) -> str:
@@ -70,28 +88,42 @@ class GroupSets(NamedTuple):
     @property
     def pod(self) -> str:
         """Pattern of all pods."""
-        return self.leader if self.size == 1 else f"{self.leader}(-[0-9]+)?"
+        if self.size == 1:
+            return self.leader
+        return f"{either(self.names)}-{up_to(self.highest)}(-[0-9]+)?"
+
+    def _of_sets(self, series: str, over: str = "{}") -> str:
+        """One value for each leader StatefulSet; `over` is a function of it, or a time."""
+        found = over.format(self.exporter.select(series, self.sets))
+        return f"max by (namespace, statefulset) ({found})"
+
+    def _leaders(self, over: str = "{}") -> str:
+        matchers = equal("condition", "true"), like("pod", self.leader)
+        return over.format(self.exporter.select(alerting.POD_READY, *matchers))
 
     @property
     def leaders(self) -> str:
         """One series for each leader that is Ready."""
-        matchers = equal("condition", "true"), like("pod", self.leader)
-        return (
-            f"max by (namespace, pod) ({self.exporter.select(alerting.POD_READY, *matchers)}) == 1"
-        )
+        return f"max by (namespace, pod) ({self._leaders()}) == 1"
 
     @property
     def full(self) -> str:
-        """One series for each group whose workers are all ready, called like its leader. Not for groups of one."""
-        ready = self.exporter.select(alerting.SET_READY, like("statefulset", self.leader))
-        enough = f"max by (namespace, statefulset) ({ready}) >= {self.size - 1}"
+        """One series for each group whose workers are all ready, called like its leader. Not for groups of one.
+
+        Their own StatefulSet says how many there should be: while a rollout changes the size, groups have two.
+        """
+        mine = like("statefulset", self.leader)
+        has, wants = (
+            f"max by (namespace, statefulset) ({self.exporter.select(series, mine)})"
+            for series in (alerting.SET_READY, alerting.SET_WANTED)
+        )
+        enough = f"{has}\n  >= on (namespace, statefulset)\n  {wants}"
         return f'label_replace(\n  {enough},\n  "pod", "$1", "statefulset", "(.*)"\n)'
 
     @property
     def wanted(self) -> str:
         """Groups wanted: follows an autoscaler, and counts surge groups, so that none of them hides a broken one."""
-        replicas = self.exporter.select(alerting.SET_WANTED, self.sets)
-        return f"sum by (namespace) (max by (namespace, statefulset) ({replicas}))"
+        return f"sum by (namespace) ({self._of_sets(alerting.SET_WANTED)})"
 
     @property
     def ready(self) -> str:
@@ -114,39 +146,65 @@ class GroupSets(NamedTuple):
             for name in self.names
         )
 
-    def stalled(self, quiet: Seconds) -> str:
-        """Sets with two revisions in which neither counter has moved."""
+    def wanted_throughout(self, window: Seconds) -> str:
+        """The fewest that were wanted; a set that is new counts from when it came."""
+        least = self._of_sets(alerting.SET_WANTED, f"min_over_time({{}}[{window}])")
+        return f"sum by (namespace) ({least})"
 
+    def known_before(self, window: Seconds) -> str:
+        """The sets as they were."""
+        return f"max by (namespace) ({self._of_sets(alerting.SET_WANTED, f'{{}} offset {window}')})"
+
+    def served_within(self, window: Seconds) -> str:
+        """A leader was Ready."""
+        return f"max by (namespace) ({self._leaders(f'max_over_time({{}}[{window}])')}) == 1"
+
+    @property
+    def _two_revisions(self) -> str:
         def revisions(series: str) -> str:
             found = self.exporter.select(series, self.sets)
             return f"max by (namespace, statefulset, revision) ({found})"
 
         new = revisions(alerting.SET_UPDATE_REVISION)
         old = revisions(alerting.SET_CURRENT_REVISION)
-        parts = [boxed(f"{new}\nunless on (namespace, statefulset, revision)\n{old}")]
-        for series in (alerting.SET_UPDATED, alerting.SET_READY):
-            moves = f"changes({self.exporter.select(series, self.sets)}[{quiet}])"
-            parts.append(f"(max by (namespace, statefulset) ({moves}) == 0)")
-        return "\nand on (namespace, statefulset)\n".join(parts)
+        return boxed(f"{new}\nunless on (namespace, statefulset, revision)\n{old}")
+
+    def stalled(self, quiet: Seconds) -> str:
+        """Sets with two revisions in which neither counter has moved."""
+        counters = alerting.SET_UPDATED, alerting.SET_READY
+        still = (
+            f"({self._of_sets(series, f'changes({{}}[{quiet}])')} == 0)" for series in counters
+        )
+        return "\nand on (namespace, statefulset)\n".join((self._two_revisions, *still))
 
     def moving(self, quiet: Seconds) -> str:
-        """Sets whose update took a further group."""
-        moves = f"changes({self.exporter.select(alerting.SET_UPDATED, self.sets)}[{quiet}])"
-        return f"max by (namespace) ({moves}) > 0"
+        """Sets whose update took a further group. A group that is rebuilt outside an update moves the counter too."""
+        moves = f"({self._of_sets(alerting.SET_UPDATED, f'changes({{}}[{quiet}])')} > 0)"
+        return f"{self._two_revisions}\nand on (namespace, statefulset)\n{moves}"
 
-    def rebuilt(self, window: Seconds, times: int) -> str:
-        """Leaders made anew more than so many times: each has another uid, while restart counters begin at 0."""
+    def rebuilt(self, window: Seconds, times: int, *, varies: bool) -> str:
+        """Leaders made anew more than so many times: each has another uid, while restart counters begin at 0.
+
+        Where the number of groups `varies`, each time that it fell may have cost a leader a life.
+        """
         created = self.exporter.select(alerting.POD_CREATED, like("pod", self.leader))
         seen = f"max by (namespace, pod, uid) (last_over_time({created}[{window}]))"
-        return f"count by (namespace, pod) ({seen}) > {times}"
+        lives = f"count by (namespace, pod) ({seen})"
+        if not varies:
+            return f"{lives} > {times}"
+        falls = self._of_sets(alerting.SET_WANTED, f"resets({{}}[{window}])")
+        return f"{lives}\n> on (namespace) group_left ()\n({times} + sum by (namespace) ({falls}))"
 
     @property
-    def pending(self) -> str:
-        """How many pods have no node or no running container, where there are any."""
-        found = self.exporter.select(
-            alerting.POD_PHASE, equal("phase", "Pending"), like("pod", self.pod)
+    def waiting(self) -> str:
+        """How many pods have no node. One that has a node is pulling or loading, and waits for no capacity."""
+        mine = like("pod", self.pod)
+        pending = self.exporter.select(alerting.POD_PHASE, equal("phase", "Pending"), mine)
+        bound = self.exporter.select(alerting.POD_INFO, mine, 'node!=""')
+        return "count by (namespace) " + boxed(
+            f"max by (namespace, pod, uid) ({pending}) == 1\n"
+            f"unless on (namespace, pod, uid)\nmax by (namespace, pod, uid) ({bound})"
         )
-        return f"count by (namespace) (max by (namespace, pod) ({found}) == 1) > 0"
 
     @property
     def cordoned(self) -> str:
@@ -158,6 +216,14 @@ class GroupSets(NamedTuple):
             f"* on (node) group_left ()\nmax by (node) ({nodes} == 1)"
         )
 
+    def unscraped(self, scrapes: Exporter) -> str:
+        """Ready leaders whose last scrape failed, or that are no target."""
+        answered = scrapes.select(alerting.UP)
+        return (
+            f"({self.leaders})\nunless on (namespace, pod)\n"
+            f"(max by (namespace, pod) ({answered}) == 1)"
+        )
+
 
 class PlainPods(NamedTuple):
     """A Deployment: each replica is one pod under a name that nobody knows beforehand, so only its status counts."""
@@ -165,93 +231,56 @@ class PlainPods(NamedTuple):
     exporter: Exporter
     name: str
 
-    def _status(self, series: str) -> str:
-        return self.exporter.select(series, equal("deployment", self.name))
+    def _status(self, series: str, over: str = "{}") -> str:
+        found = self.exporter.select(series, equal("deployment", self.name))
+        return f"max by (namespace) ({over.format(found)})"
 
     @property
     def wanted(self) -> str:
         """Replicas wanted. Surge is not counted: a broken surge pod shows as a stalled rollout."""
-        return f"max by (namespace) ({self._status(alerting.DEPLOYMENT_WANTED)})"
+        return self._status(alerting.DEPLOYMENT_WANTED)
 
     @property
     def ready(self) -> str:
         """Replicas that are ready; the exporter itself says 0."""
-        return f"max by (namespace) ({self._status(alerting.DEPLOYMENT_READY)})"
+        return self._status(alerting.DEPLOYMENT_READY)
 
     @property
     def missing(self) -> str:
         """One series where there is no such Deployment."""
-        return f"absent({self._status(alerting.DEPLOYMENT_WANTED)})"
+        found = self.exporter.select(alerting.DEPLOYMENT_WANTED, equal("deployment", self.name))
+        return f"absent({found})"
+
+    def wanted_throughout(self, window: Seconds) -> str:
+        """The fewest that were wanted; a Deployment that is new counts from when it came."""
+        return self._status(alerting.DEPLOYMENT_WANTED, f"min_over_time({{}}[{window}])")
+
+    def known_before(self, window: Seconds) -> str:
+        """The Deployment as it was."""
+        return self._status(alerting.DEPLOYMENT_WANTED, f"{{}} offset {window}")
+
+    def served_within(self, window: Seconds) -> str:
+        """A replica was ready."""
+        return self._status(alerting.DEPLOYMENT_READY, f"max_over_time({{}}[{window}])") + " > 0"
+
+    @property
+    def _two_revisions(self) -> str:
+        pods = self._status(alerting.DEPLOYMENT_PODS)
+        return boxed(f"{pods}\n> on (namespace)\n{self._status(alerting.DEPLOYMENT_UPDATED)}")
 
     def stalled(self, quiet: Seconds) -> str:
         """Pods of an old revision, and neither counter has moved."""
-        pods = self._status(alerting.DEPLOYMENT_PODS)
-        updated = self._status(alerting.DEPLOYMENT_UPDATED)
-        parts = [
-            boxed(
-                f"max by (namespace) ({pods})\n> on (namespace)\nmax by (namespace) ({updated})",
-            )
-        ]
-        for series in (alerting.DEPLOYMENT_UPDATED, alerting.DEPLOYMENT_READY):
-            parts.append(f"(max by (namespace) (changes({self._status(series)}[{quiet}])) == 0)")
-        return "\nand on (namespace)\n".join(parts)
+        counters = alerting.DEPLOYMENT_UPDATED, alerting.DEPLOYMENT_READY
+        still = (f"({self._status(series, f'changes({{}}[{quiet}])')} == 0)" for series in counters)
+        return "\nand on (namespace)\n".join((self._two_revisions, *still))
 
     def moving(self, quiet: Seconds) -> str:
         """The update took a further pod."""
-        moves = f"changes({self._status(alerting.DEPLOYMENT_UPDATED)}[{quiet}])"
-        return f"max by (namespace) ({moves}) > 0"
+        moves = f"({self._status(alerting.DEPLOYMENT_UPDATED, f'changes({{}}[{quiet}])')} > 0)"
+        return f"{self._two_revisions}\nand on (namespace)\n{moves}"
 
-
-def fewer(replicas: Replicas, quiet: Seconds) -> str:
-    """Less ready than wanted: how many are ready. Silent while a rollout moves, which takes one after another down."""
-    short = f"{boxed(replicas.ready)}\n< on (namespace)\n{replicas.wanted}"
-    return f"{boxed(short)}\nunless on (namespace)\n({replicas.moving(quiet)})"
-
-
-def nothing(replicas: Replicas) -> str:
-    """None ready although some are wanted."""
-    return f"{boxed(replicas.ready)} == 0\nand on (namespace)\n{replicas.wanted} > 0"
-
-
-def mismatch(replicas: Replicas, service: str) -> str:
-    """Endpoints of the Service that are not as many as replicas are ready, where slices are exported at all."""
-    exporter = replicas.exporter
-    slices = like("endpointslice", f"{literal(service)}-{alerting.SLICE_SUFFIX}")
-    found = exporter.select(alerting.SLICE_ENDPOINTS, slices, equal("ready", "true"))
-    pods = f"count by (namespace) (count by (namespace, targetref_name) ({found}))"
-    known = f"count({exporter.everywhere(alerting.SLICE)}) > 0"
-    endpoints = boxed(f"{pods}\nor on (namespace)\n0 * {replicas.wanted}")
-    differ = f"{endpoints}\n!= on (namespace)\n{boxed(replicas.ready)}"
-    return f"{boxed(differ)}\nand on ()\n({known})"
-
-
-def at_maximum(exporter: Exporter, name: str) -> str:
-    """An autoscaler that wants all it may: how many."""
-    scaler = equal("horizontalpodautoscaler", name)
-    wish = exporter.select(alerting.SCALER_WISH, scaler)
-    most = exporter.select(alerting.SCALER_MAXIMUM, scaler)
-    return f"max by (namespace) ({wish})\n>= on (namespace)\nmax by (namespace) ({most})"
-
-
-def blind(exporter: Exporter, name: str, *, rests: bool) -> str:
-    """An autoscaler that cannot read its metric. `rests`: at zero groups it reads none, which is no fault."""
-    matchers = (
-        equal("horizontalpodautoscaler", name),
-        equal("condition", "ScalingActive"),
-        equal("status", "false"),
-    )
-    unread = f"max by (namespace) ({exporter.select(alerting.SCALER_CONDITION, *matchers)}) == 1"
-    return f"{unread}\nand on (namespace)\n{_wishes(exporter, name)}" if rests else unread
-
-
-def signal_lost(exporter: Exporter, name: str, query: str, *, rests: bool) -> str:
-    """A query that an autoscaler lives on and that has no result. `rests`: it has one at zero groups too."""
-    most = exporter.select(alerting.SCALER_MAXIMUM, equal("horizontalpodautoscaler", name))
-    there = f"max by (namespace) ({most}) > 0" if rests else _wishes(exporter, name)
-    return f"{there}\nunless on ()\n{boxed(query)}"
-
-
-def _wishes(exporter: Exporter, name: str) -> str:
-    """How many groups an autoscaler wants, where it wants some."""
-    wish = exporter.select(alerting.SCALER_WISH, equal("horizontalpodautoscaler", name))
-    return f"max by (namespace) ({wish}) > 0"
+    def unscraped(self, scrapes: Exporter) -> str:
+        """How many more replicas are ready than answer a scrape."""
+        answered = f"max by (namespace, pod) ({scrapes.select(alerting.UP)}) == 1"
+        count = boxed(f"count by (namespace) ({answered})\nor on (namespace)\n0 * {self.wanted}")
+        return f"{self.ready}\n- on (namespace)\n{count}\n> 0"

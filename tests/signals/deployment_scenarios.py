@@ -1,25 +1,20 @@
-"""What may happen to a Deployment and under an autoscaler, and the scenarios of each form."""
+"""What may happen to a Deployment, and which alert fires at which minute."""
 
 from __future__ import annotations
 
-from tests.signals.group_scenarios import GROUP_SCENARIOS
-from tests.signals.scaler_scenarios import BY_KEDA, KEDA_SCENARIOS, TO_ZERO, ZERO_SCENARIOS
 from tests.signals.scenario import (
     Scenario,
     Series,
-    World,
     endpoints,
     in_namespace,
     series,
     steady,
     then,
+    up,
 )
+from tests.signals.world import elsewhere
 
 from gangform.plan.serving import ServingPlan
-
-SCALED = ["autoscaled", "by keda", "to zero"]
-FORMS = ["groups", "groups of one", "sets of one group", "deployment", *SCALED, "canary"]
-OF_GROUPS = ["groups", "groups of one", "sets of one group"]
 
 
 def status(name: str, deployment: str = "llm") -> str:
@@ -30,6 +25,8 @@ WANTED, PODS = status("spec_replicas"), status("status_replicas")
 READY, UPDATED = status("status_replicas_ready"), status("status_replicas_updated")
 DEPLOYMENT: Series = {
     **{name: steady(2) for name in (WANTED, PODS, READY, UPDATED)},
+    up("llm-5f-a"): steady(1),
+    up("llm-5f-b"): steady(1),
     status("spec_replicas", "llm-x"): steady(2),
     status("status_replicas_ready", "llm-x"): steady(0),
     **endpoints(["llm-5f-a", "llm-5f-b"]),
@@ -42,12 +39,45 @@ DEPLOYMENT_SCENARIOS = {
         {READY: steady(1), **ONE_ENDPOINT}, {19: [], 20: [in_namespace("ServingGroupsNotReady", 1)]}
     ),
     "no pod is ready": Scenario(
+        {READY: then((2, 10), (0, 1)), **dict.fromkeys(NO_ENDPOINTS, "1+0x9 stale")},
+        {
+            14: [],
+            15: [in_namespace("ServingNoGroupReady", 0)],
+            60: [in_namespace("ServingNoGroupReady", 0), in_namespace("ServingGroupsNotReady", 0)],
+        },
+    ),
+    "it dies soon after its first start": Scenario(
+        {READY: then((0, 5), (2, 5), (0, 1)), **dict.fromkeys(NO_ENDPOINTS, "_x5 1+0x4 stale")},
+        {14: [], 15: [in_namespace("ServingNoGroupReady", 0)]},
+    ),
+    "it starts for the first time": Scenario(
+        {READY: then((0, 15), (2, 1)), **dict.fromkeys(NO_ENDPOINTS, f"_x15 {steady(1)}")},
+        {minute: [] for minute in (6, 14, 19, 26, 60)},
+    ),
+    "it never starts": Scenario(
         {READY: steady(0), **NO_ENDPOINTS},
         {
-            4: [],
-            5: [in_namespace("ServingNoGroupReady", 0)],
-            20: [in_namespace("ServingNoGroupReady", 0), in_namespace("ServingGroupsNotReady", 0)],
+            19: [],
+            20: [in_namespace("ServingGroupsNotReady", 0)],
+            24: [in_namespace("ServingGroupsNotReady", 0)],
+            25: [in_namespace("ServingNoGroupReady", 0), in_namespace("ServingGroupsNotReady", 0)],
         },
+    ),
+    "it was at zero for a while": Scenario(
+        {
+            **{name: then((2, 10), (0, 15), (2, 1)) for name in (WANTED, PODS, UPDATED)},
+            READY: then((2, 10), (0, 30), (2, 1)),
+            **{name: f"1+0x9 stale _x29 {steady(1)}" for name in NO_ENDPOINTS},
+        },
+        {minute: [] for minute in (12, 20, 26, 32, 39, 60)},
+    ),
+    "nobody scrapes it": Scenario(
+        {up("llm-5f-a"): steady(0), up("llm-5f-b"): None},
+        {9: [], 10: [in_namespace("ServingLeaderNotScraped", 2)]},
+    ),
+    "one is not scraped any more": Scenario(
+        {up("llm-5f-b"): then((1, 10), (0, 20), (1, 1))},
+        {19: [], 20: [in_namespace("ServingLeaderNotScraped", 1)], 40: []},
     ),
     "scaled to zero": Scenario(
         {**{name: steady(0) for name in (WANTED, PODS, READY, UPDATED)}, **NO_ENDPOINTS}, {90: []}
@@ -86,52 +116,21 @@ DEPLOYMENT_SCENARIOS = {
         },
     ),
     "a ready pod is no endpoint": Scenario(
-        ONE_ENDPOINT, {4: [], 5: [in_namespace("ServingLeaderEndpointsMismatch", 1)]}
+        ONE_ENDPOINT, {5: [], 6: [in_namespace("ServingLeaderEndpointsMismatch", 1)]}
     ),
     "no pod is an endpoint": Scenario(
-        NO_ENDPOINTS, {5: [in_namespace("ServingLeaderEndpointsMismatch", 0)]}
+        NO_ENDPOINTS, {6: [in_namespace("ServingLeaderEndpointsMismatch", 0)]}
     ),
 }
 
 
-def scaler(name: str, of: str = "llm", **labels: str) -> str:
-    return series(f"kube_horizontalpodautoscaler_{name}", horizontalpodautoscaler=of, **labels)
+def is_deployment(plan: ServingPlan) -> bool:
+    return not plan.choice.form.can.makes_stateful_sets
 
 
-WISH = scaler("status_desired_replicas")
-BLIND = scaler("status_condition", condition="ScalingActive", status="false")
-AUTOSCALER: Series = {
-    scaler("spec_max_replicas"): steady(4),
-    WISH: steady(2),
-    BLIND: steady(0),
-    scaler("spec_max_replicas", "llm-x"): steady(4),
-    scaler("status_desired_replicas", "llm-x"): steady(4),
-}
-AUTOSCALER_SCENARIOS = {
-    "it follows the load": Scenario({}, {90: []}),
-    "it wants all it may": Scenario(
-        {WISH: steady(4)}, {29: [], 30: [in_namespace("ServingAutoscalerAtMax", 4)]}
-    ),
-    "it cannot read its metric": Scenario(
-        {BLIND: then((1, 30), (0, 1))},
-        {19: [], 20: [in_namespace("ServingAutoscalerBlind", 1)], 31: []},
-    ),
-    "it has none before its first leader answers": Scenario(
-        {BLIND: then((1, 17), (0, 1))}, {minute: [] for minute in (14, 16, 20, 90)}
-    ),
-}
+def normal(plan: ServingPlan) -> Series:
+    return {**elsewhere(DEPLOYMENT), **DEPLOYMENT} if is_deployment(plan) else {}
 
 
-def scenarios(form: str, plan: ServingPlan) -> tuple[Series, dict[str, Scenario]]:
-    """The normal state of a form, and its scenarios by name."""
-    if form == "deployment":
-        return DEPLOYMENT, DEPLOYMENT_SCENARIOS
-    world = World.of(plan)
-    if form in SCALED:
-        own, cases = {
-            "autoscaled": (AUTOSCALER, AUTOSCALER_SCENARIOS),
-            "by keda": (BY_KEDA, KEDA_SCENARIOS),
-            "to zero": (TO_ZERO, ZERO_SCENARIOS),
-        }[form]
-        return {**world.healthy(), **own}, cases
-    return world.healthy(), {make.__name__: make(world) for make in GROUP_SCENARIOS}
+def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
+    return DEPLOYMENT_SCENARIOS if is_deployment(plan) else {}
