@@ -13,7 +13,7 @@ from gangform.inputs.cluster import Cluster, Installed, Library, Pool
 from gangform.inputs.serving import Admission, Autoscaling, Engine, Parallelism, Serving
 from gangform.plan.cluster import ClusterPlan, plan_cluster
 from gangform.plan.serving import plan_serving
-from gangform.signals.adapter import rules
+from gangform.signals.adapter import files
 
 
 def planned(adapter: str, **scaled: dict[str, Any]) -> ClusterPlan:
@@ -50,7 +50,7 @@ OWN = {"type": "External", "metric": "queue"}
 
 
 def values(plan: ClusterPlan) -> dict[str, Any]:
-    ((name, text),) = rules(plan)
+    ((name, text),) = files(plan)
     assert name == "prometheus-adapter.yaml"
     read: dict[str, Any] = yaml.safe_load(text)
     assert set(read) == {"rules"}
@@ -109,4 +109,4 @@ def test_a_name_in_the_api_has_no_colon_and_is_the_one_that_is_asked_for() -> No
 def test_where_no_rule_is_ours_there_is_no_file(
     adapter: str, scaled: dict[str, dict[str, Any]]
 ) -> None:
-    assert list(rules(planned(adapter, **scaled))) == []
+    assert list(files(planned(adapter, **scaled))) == []

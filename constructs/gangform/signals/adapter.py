@@ -37,11 +37,17 @@ _PODS = """\
 _RULES = {"External": ("external", _EXTERNAL), "Pods": ("custom", _PODS)}
 
 
-def rules(plan: ClusterPlan) -> Iterator[tuple[str, str]]:
+def asked(plan: ClusterPlan) -> bool:
+    """Whether the cluster has that adapter, and something is scaled by it."""
+    scaled = any(serving.lead.scaling is not None for serving in plan.servings)
+    return plan.cluster.metrics_adapter == "prometheus-adapter" and scaled
+
+
+def files(plan: ClusterPlan) -> Iterator[tuple[str, str]]:
     """The file with the adapter's rules; none where the cluster has another adapter, or no rule is ours to write."""
-    if plan.cluster.metrics_adapter != "prometheus-adapter":
+    if not asked(plan):
         return
-    asked = {
+    wanted = {
         (scaling.type, scaling.series, scaling.metric)
         for serving in plan.servings
         for workload in serving.workloads
@@ -49,9 +55,9 @@ def rules(plan: ClusterPlan) -> Iterator[tuple[str, str]]:
     }
     lines = [_HEAD.format(file=ADAPTER_FILE)]
     for type_, (place, text) in _RULES.items():
-        found = sorted((series, metric) for one, series, metric in asked if one == type_)
+        found = sorted((series, metric) for one, series, metric in wanted if one == type_)
         if found:
             lines.append(f"  {place}:\n")
             lines += (text.format(series=series, metric=metric) for series, metric in found)
-    if asked:
+    if wanted:
         yield ADAPTER_FILE, "".join(lines)
