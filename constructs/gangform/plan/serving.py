@@ -207,14 +207,10 @@ class _Composer:
         seen = self.found, self.library
         watch = monitoring.derive(serving, self.cluster, lead, asked, *seen, self.table)
         stamped = [role.stamp for workload in workloads for role in workload.roles]
-        remarks = [
-            *(text for stamp in stamped for text in stamp.remarks),
-            *rollout.remarks(self.form, self.split.size),
-            *weights.remarks(serving, self.found.model),
-            *spread.remarks(lead.demand),
-            *scaling.remarks(serving, self.startup, lead.scaling),
-            *watch.remarks,
-        ]
+        remarks = [text for stamp in stamped for text in stamp.remarks]
+        remarks += rollout.remarks(self.form, self.split.size)
+        remarks += [*weights.remarks(serving, self.found.model), *spread.remarks(lead.demand)]
+        remarks += [*scaling.remarks(serving, self.startup, lead.scaling), *watch.remarks]
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
         platform = beside.platform(serving, self.cluster, self.form, lead, staged=self.apart)
         needs = [need for stamp in stamped for need in stamp.prerequisites]
