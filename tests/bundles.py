@@ -9,7 +9,7 @@ import pytest
 from gangform.bundle import Bundle, bundle
 from gangform.documents.document import Manifest, mapping
 from gangform.findings import Finding, InputError, Path
-from gangform.inputs.cluster import Cluster, Installed, Library, Pool
+from gangform.inputs.cluster import Cluster, Installed, Library, Monitoring, Pool
 from gangform.inputs.hardware import Gpu, HardwareShape, Taint
 from gangform.inputs.model import Measured, ModelProfile
 from gangform.inputs.serving import Admission, Engine, Parallelism, Patch, Serving
@@ -45,6 +45,13 @@ def cluster(**changes: Any) -> Cluster:
         "metrics_adapter": "external",
     }
     return Cluster(**{**given, **changes})
+
+
+def with_keda(**changes: Any) -> Cluster:
+    """A cluster whose autoscalers are KEDA's."""
+    versions = Installed(kubernetes="1.36", lws="0.10", kueue="0.19", volcano="1.15", keda="2.18")
+    at = Monitoring(prometheus="http://prometheus:9090")
+    return cluster(**{"metrics_adapter": "keda", "versions": versions, "monitoring": at, **changes})
 
 
 def plan(backend: str = "none", *, on: Cluster | None = None, **changes: Any) -> ServingPlan:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import product
 from typing import NamedTuple
 
-from gangform.inputs.cluster import Cluster, Domain, Installed, Library, Pool
+from gangform.inputs.cluster import Cluster, Domain, Installed, Library, Monitoring, Pool
 from gangform.inputs.hardware import Gpu, HardwareShape, Rdma, Taint
 from gangform.inputs.model import Architecture, Attention, ModelProfile
 from gangform.inputs.serving import (
@@ -113,6 +113,7 @@ PLAIN = Combination(
 )
 """Nothing special; tests change a value or two."""
 
+BUFFER = "sum(gateway_queue_size)"
 FIXED, LOWEST, HIGHEST, RELEASED = 3, 2, 5, 1
 """Groups of a fixed serving; bounds of an autoscaled one; the group without a budget."""
 
@@ -149,11 +150,13 @@ def cluster(backend: str, gitops: str) -> Cluster:
                 lws="0.9" if older else "0.10",
                 kueue="0.17" if older else "0.19",
                 volcano="1.14",
+                keda="2.18",
             ),
             "foundation": "all",
             "gitops": gitops,
             "lws_scheduler_provider": "volcano" if backend == "volcano" else "none",
-            "metrics_adapter": "external",
+            "metrics_adapter": "prometheus-adapter" if older else "keda",
+            "monitoring": Monitoring(prometheus="http://prometheus.monitoring:9090"),
             "node_autoscaler": AUTOSCALERS.get(backend, "unknown"),
             "pools": {
                 "small": Pool(
@@ -176,6 +179,17 @@ DOMAINS = tuple(
 """Rack names stand under two blocks: a domain is its whole path."""
 
 
+def scaling(combination: Combination) -> Autoscaling | None:
+    """Bounds; every second one has what only its cluster brings: zero groups under KEDA, metrics of pods elsewhere."""
+    if combination.groups == "fixed":
+        return None
+    if combination.odd:
+        return Autoscaling(min=LOWEST, max=HIGHEST)
+    if combination.gitops == "none":
+        return Autoscaling(min=LOWEST, max=HIGHEST, type="Pods")
+    return Autoscaling(min=0, max=HIGHEST, buffer_query=BUFFER)
+
+
 def serving(combination: Combination, name: str) -> Serving:
     """The serving that a combination asks for. Every second one shares its namespace and has a NetworkPolicy."""
     size = SIZES[combination.form]
@@ -190,7 +204,7 @@ def serving(combination: Combination, name: str) -> Serving:
         pool="small",
         engine=Engine(version="0.33.0"),
         groups=FIXED if fixed else None,
-        autoscaling=None if fixed else Autoscaling(min=LOWEST, max=HIGHEST),
+        autoscaling=scaling(combination),
         context=8192,
         parallelism=Parallelism(tensor=8, pipeline=size),
         workload="LeaderWorkerSet" if combination.form == "set of one pod" else None,

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from tests.bundles import ENGINE, ONE, OPTIONS, WAVE, cluster, find, kinds, made, plan, pods
+from tests.bundles import (
+    ENGINE,
+    ONE,
+    OPTIONS,
+    WAVE,
+    cluster,
+    find,
+    kinds,
+    made,
+    plan,
+    pods,
+    with_keda,
+)
 
 from gangform.bundle import bundle, foundation, judge_bundles
 from gangform.documents.document import dig, mapping, sequence
@@ -27,6 +39,13 @@ def test_what_a_workload_needs_comes_before_it() -> None:
     ]
     waves = [document.wave for document in built.documents]
     assert waves == sorted(waves) == [-1, 0, 0, 0, 0, 1, 1]
+
+
+def test_kedas_object_comes_with_its_workload_and_may_be_of_a_kind_that_is_not_there_yet() -> None:
+    built = made(on=with_keda(gitops="argocd"), autoscaling=Autoscaling(min=2, max=4))
+    annotations = mapping(find(built, "ScaledObject"), "metadata", "annotations")
+    assert annotations == {OPTIONS: "SkipDryRunOnMissingResource=true", WAVE: "1"}
+    assert built.documents[-1].kind == "ScaledObject"
 
 
 def test_each_set_of_one_group_has_a_wave_of_its_own_after_its_group() -> None:

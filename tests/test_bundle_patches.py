@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.bundles import ENGINE, ONE, cluster, find, made, pods, refused
+from tests.bundles import ENGINE, ONE, cluster, find, made, pods, refused, with_keda
 
 from gangform.documents.document import Node, dig, mapping, sequence
 from gangform.findings import InputPath, Path
@@ -290,9 +290,19 @@ def test_the_bounds_of_an_autoscaler_and_a_deployments_strategy_are_not_patched(
     bounds = Patch(kind="HorizontalPodAutoscaler", merge={"spec": {"maxReplicas": 9}})
     (found,) = refused(bounds, autoscaling=Autoscaling(min=2, max=3))
     assert found.seen == {"input": "autoscaling"}
+    bounds = Patch(kind="ScaledObject", merge={"spec": {"minReplicaCount": 0}})
+    (found,) = refused(bounds, autoscaling=Autoscaling(min=2, max=3), on=with_keda())
+    assert found.seen == {"input": "autoscaling"}
     strategy = Patch(kind="Deployment", merge={"spec": {"strategy": {"type": "Recreate"}}})
     found, *_ = refused(strategy, parallelism=ONE)
     assert found.seen == {"input": "rollout"}
+
+
+def test_what_keda_asks_beside_its_bounds_may_be_patched() -> None:
+    slower = Patch(kind="ScaledObject", merge={"spec": {"pollingInterval": 60}})
+    built = made(patches=(slower,), on=with_keda(), autoscaling=Autoscaling(min=2, max=3))
+    spec = mapping(find(built, "ScaledObject"), "spec")
+    assert spec["pollingInterval"] == 60 and spec["maxReplicaCount"] == 3
 
 
 def test_the_same_value_is_no_change() -> None:

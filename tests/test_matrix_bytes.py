@@ -82,6 +82,17 @@ def test_no_manifest_depends_on_the_number_of_nodes() -> None:
             assert bundle(plan).to_yaml() == before.to_yaml()
 
 
+def test_every_way_to_be_scaled_occurs() -> None:
+    found = set()
+    for pair in CLUSTERS:
+        for one in rendered(*pair).world.objects:
+            if one["kind"] == "HorizontalPodAutoscaler":
+                found |= {metric["type"] for metric in one["spec"]["metrics"]}
+            elif one["kind"] == "ScaledObject":
+                found.add("zero" if one["spec"]["minReplicaCount"] == 0 else "some")
+    assert found == {"External", "Pods", "zero", "some"}
+
+
 def test_every_kind_occurs() -> None:
     """What no combination makes is checked by nobody here."""
     kinds = {one["kind"] for pair in CLUSTERS for one in rendered(*pair).world.objects}
@@ -98,6 +109,7 @@ def test_every_kind_occurs() -> None:
         "PodMonitor",
         "PrometheusRule",
         "Queue",
+        "ScaledObject",
         "ResourceFlavor",
         "Service",
         "ServiceAccount",

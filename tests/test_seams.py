@@ -56,6 +56,7 @@ class Toy:
 
     name: ClassVar[str] = "toy"
     waiting_metric: ClassVar[str] = "toy:waiting"
+    running_metric: ClassVar[str] = "toy:running"
     newest: ClassVar[Release] = Release(1, 0)
     ready_before_workers: ClassVar[bool] = True
 

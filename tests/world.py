@@ -27,6 +27,11 @@ APP = "app.kubernetes.io/name"
 OWNER = "app.kubernetes.io/managed-by"
 WAVE = "argocd.argoproj.io/sync-wave"
 ENGINE = "engine"
+SCALERS = {
+    "HorizontalPodAutoscaler": ("minReplicas", "maxReplicas"),
+    "ScaledObject": ("minReplicaCount", "maxReplicaCount"),
+}
+"""Kinds of autoscalers, and what their bounds are called."""
 CLUSTER_SCOPED = {
     "ClusterQueue",
     "HyperNode",
@@ -111,16 +116,14 @@ class World:
         """Autoscalers by namespace, kind and name of what they scale."""
         return {
             (space_of(one), target["kind"], target["name"]): one
-            for one in self.of("HorizontalPodAutoscaler")
+            for one in self.of(*SCALERS)
             for target in [one["spec"]["scaleTargetRef"]]
         }
 
     def highest(self, workload: Object) -> int:
         """Most groups that are wanted of a workload."""
         scaler = self.scaled.get((space_of(workload), workload["kind"], name_of(workload)))
-        count = (
-            workload["spec"].get("replicas") if scaler is None else scaler["spec"]["maxReplicas"]
-        )
+        count = workload["spec"].get("replicas") if scaler is None else bounds_of(scaler)[1]
         assert isinstance(count, int), f"nobody says how many groups {name_of(workload)} has"
         return count
 
@@ -210,6 +213,12 @@ def serving_of(one: Object) -> str:
 def called(one: Object) -> str:
     """What a fault calls an object."""
     return "/".join(part for part in (one["kind"], space_of(one), name_of(one)) if part)
+
+
+def bounds_of(scaler: Object) -> tuple[int, int]:
+    """The fewest and the most groups that an autoscaler may want."""
+    least, most = SCALERS[scaler["kind"]]
+    return int(scaler["spec"][least]), int(scaler["spec"][most])
 
 
 def size_of(workload: Object) -> int:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from gangform.plan.cluster import ClusterPlan
-from gangform.signals import runbooks, state_metrics
+from gangform.signals import adapter, runbooks, state_metrics
 
 _MARK = "Written by gangform: a change made here is lost, change the inputs instead."
 MARKS = {".md": f"<!-- {_MARK} -->", ".yaml": f"# {_MARK}"}
@@ -31,6 +31,7 @@ class Producer(NamedTuple):
 PRODUCERS: tuple[Producer, ...] = (
     Producer("runbooks", runbooks.asked, runbooks.files),
     Producer("configurations of kube-state-metrics", state_metrics.asked, state_metrics.files),
+    Producer("rules of prometheus-adapter", adapter.asked, adapter.files),
 )
 """What makes such files."""
 

@@ -54,10 +54,96 @@ def budget(**labels: str) -> dict[str, Any]:
 def test_an_autoscaler_is_bounds_and_metric(adopted: Adopt) -> None:
     made = adopted(living(), SCALER)
     assert made.serving.groups is None and made.serving.autoscaling is not None
-    assert made.serving.autoscaling.model_dump() == {
+    assert made.serving.autoscaling.model_dump(exclude_unset=True) == {
         "min": 2, "max": 5, "metric": "queue", "target": 7, "selector": {"a": "b"},
     }  # fmt: skip
     assert "metricsAdapter: external" in made.text
+
+
+def test_a_metric_of_leaders_is_a_type(adopted: Adopt) -> None:
+    metric = {
+        "type": "Pods",
+        "pods": {
+            "metric": {"name": "vllm_num_requests_waiting"},
+            "target": {"type": "AverageValue", "averageValue": "4"},
+        },
+    }
+    made = adopted(living(), {**SCALER, "spec": {**SCALER["spec"], "metrics": [metric]}})
+    assert made.serving.autoscaling is not None
+    assert made.serving.autoscaling.model_dump(exclude_unset=True) == {
+        "min": 2, "max": 5, "type": "Pods", "target": 4,
+    }  # fmt: skip
+    assert "metricsAdapter: prometheus-adapter" in made.text
+
+
+OWN = 'namespace="llm", leaderworkerset_sigs_k8s_io_name="r1"'
+WAITING = f"sum(vllm:num_requests_waiting{{{OWN}}})"
+
+
+def trigger(query: str, **words: str) -> dict[str, Any]:
+    server = "http://prometheus:9090"
+    asked = {"serverAddress": server, "query": query, "threshold": "6", **words}
+    return {"type": "prometheus", "metricType": "AverageValue", "metadata": asked}
+
+
+def scaled_object(*triggers: dict[str, Any], **bounds: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": "r1", "namespace": "llm"},
+        "spec": {
+            "scaleTargetRef": SCALER["spec"]["scaleTargetRef"],
+            **({"minReplicaCount": 2, "maxReplicaCount": 5} | bounds),
+            "triggers": list(triggers),
+        },
+    }
+
+
+def test_a_scaled_object_is_bounds_and_signal(adopted: Adopt) -> None:
+    made = adopted(living(), scaled_object(trigger(WAITING)))
+    assert made.serving.autoscaling is not None
+    assert made.serving.autoscaling.model_dump(exclude_unset=True) == {
+        "min": 2, "max": 5, "target": 6,
+    }  # fmt: skip
+    assert (
+        "metricsAdapter: keda" in made.text and 'prometheus: "http://prometheus:9090"' in made.text
+    )
+    assert "not read" not in made.text
+
+
+def test_kedas_own_autoscaler_is_not_read_beside_it(adopted: Adopt) -> None:
+    own = [{"kind": "ScaledObject", "name": "r1", "apiVersion": "keda.sh/v1alpha1", "uid": "1"}]
+    metadata = {"name": "keda-hpa-r1", "namespace": "llm", "ownerReferences": own}
+    made = adopted(living(), {**SCALER, "metadata": metadata}, scaled_object(trigger(WAITING)))
+    assert made.serving.autoscaling is not None and made.serving.autoscaling.target == 6
+
+
+def test_what_a_front_end_holds_is_read_back(adopted: Adopt) -> None:
+    waiting = f"{WAITING} or vector(0)"
+    running = f"(sum(vllm:num_requests_running{{{OWN}}}) or vector(0)) > bool 0"
+    queue = 'sum(llm_d_epp_flow_control_queue_size{namespace="llm"})'
+    found = scaled_object(*map(trigger, (waiting, running, queue)), minReplicaCount=0)
+    made = adopted(living(), found)
+    assert made.serving.autoscaling is not None
+    assert made.serving.autoscaling.model_dump(exclude_unset=True) == {
+        "min": 0, "max": 5, "target": 6, "bufferQuery": queue,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        trigger("sum(vllm:num_requests_waiting)"),
+        trigger(f"avg(vllm:num_requests_waiting{{{OWN}}})"),
+        trigger(WAITING.replace("=", "=~", 1)),
+        trigger(WAITING, threshold="0.5"),
+        {"type": "cron", "metadata": {"desiredReplicas": "3"}},
+    ],
+)
+def test_another_question_is_said(adopted: Adopt, other: dict[str, Any]) -> None:
+    made = adopted(living(), scaled_object(other))
+    assert made.serving.autoscaling is not None and made.serving.autoscaling.target is None
+    assert made.says("ScaledObject/llm/r1 spec.triggers[0]")
 
 
 def test_another_metric_is_said(adopted: Adopt) -> None:

@@ -19,7 +19,7 @@ OURS = sorted(path for path in (ROOT / "dist").rglob("*.k8s.yaml") if path.stem 
 CASES = sorted((ROOT / "tests" / "cases" / "lint").glob("*.yaml"))
 REFUSED = {"adopt-nothing", "adopt-other-engine"}
 
-ASIDE = ("what runs", "PrometheusRule", "PodMonitor", "HorizontalPodAutoscaler")
+ASIDE = ("what runs", "PrometheusRule", "PodMonitor", "HorizontalPodAutoscaler", "ScaledObject")
 """What depends on the startup budget, or on the cluster's monitoring, and restarts nothing."""
 READ_FASTER = {"deepseek-r1", "qwen3-235b"}
 """Servings with a declared read bandwidth, which no manifest says: their startup budget comes out longer."""

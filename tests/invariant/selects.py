@@ -7,7 +7,17 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tests.invariant.pods import ports_of
-from tests.world import World, called, differ, name_of, serving_of, space_of
+from tests.world import (
+    SCALERS,
+    Object,
+    World,
+    bounds_of,
+    called,
+    differ,
+    name_of,
+    serving_of,
+    space_of,
+)
 
 
 def services_reach_exactly_the_leaders(world: World) -> Iterator[str]:
@@ -115,8 +125,19 @@ def _in_turn(group: tuple[str, int]) -> tuple[int, int]:
 
 
 def autoscalers_move_their_workload(world: World) -> Iterator[str]:
-    """The target exists and leaves its number to the autoscaler; the metric's labels are on the leaders' series."""
-    for scaler in world.of("HorizontalPodAutoscaler"):
+    """The target exists, has no other autoscaler and leaves its number to it; it asks for series that leaders have."""
+    targets = Counter(
+        (
+            space_of(one),
+            one["spec"]["scaleTargetRef"]["kind"],
+            one["spec"]["scaleTargetRef"]["name"],
+        )
+        for one in world.of(*SCALERS)
+    )
+    yield from (
+        f"{target} has {count} autoscalers" for target, count in targets.items() if count > 1
+    )
+    for scaler in world.of(*SCALERS):
         place = space_of(scaler), serving_of(scaler)
         target = scaler["spec"]["scaleTargetRef"]
         workload = world.places[target["kind"]].get((place[0], target["name"]))
@@ -135,16 +156,45 @@ def autoscalers_move_their_workload(world: World) -> Iterator[str]:
         }
         pods = [pod for pod in world.pods_of[place] if pod.leader]
         on_pods = {(spelled(key), value) for pod in pods for key, value in pod.labels.items()}
-        for metric in scaler["spec"]["metrics"]:
-            for key, value in metric["external"]["metric"]["selector"]["matchLabels"].items():
-                # An adapter puts the key into the query as it stands: one with dots or a slash does not parse.
-                if (key, value) not in on_pods or key not in carried:
-                    yield f"{called(scaler)}: no series of a leader carries {key}={value}"
+        least, most = bounds_of(scaler)
+        if not 0 <= least <= most or (least == 0 and scaler["kind"] == "HorizontalPodAutoscaler"):
+            yield f"{called(scaler)}: from {least} to {most} groups"
+        for key, value in asked_labels(scaler):
+            # An adapter puts the key into the query as it stands: one with dots or a slash does not parse.
+            if (key, value) not in on_pods or key not in carried:
+                yield f"{called(scaler)}: no series of a leader carries {key}={value}"
+        for direction in behavior_of(scaler).values():
+            for policy in direction["policies"]:
+                if (policy["type"], policy["value"]) != ("Pods", 1):
+                    yield f"{called(scaler)}: a step of {policy['value']} {policy['type']}"
     for workload in world.workloads:
         scaled = (space_of(workload), workload["kind"], name_of(workload)) in world.scaled
         yield from differ(
             f"{called(workload)} has replicas", "replicas" in workload["spec"], not scaled
         )
+
+
+def asked_labels(scaler: Object) -> Iterator[tuple[str, str]]:
+    """Labels of the series that an autoscaler asks for, its namespace left out."""
+    for metric in scaler["spec"].get("metrics", ()):
+        of = metric[metric["type"].lower()]["metric"]
+        yield from of.get("selector", {}).get("matchLabels", {}).items()
+    for trigger in scaler["spec"].get("triggers", ()):
+        labels = dict(re.findall(r'(\w+)="([^"]*)"', trigger["metadata"]["query"]))
+        if trigger["name"] != "buffer":
+            assert labels.pop("namespace") == space_of(scaler), f"{called(scaler)} asks elsewhere"
+            yield from labels.items()
+
+
+def behavior_of(scaler: Object) -> Object:
+    """How an autoscaler moves."""
+    spec = scaler["spec"]
+    found: Object = (
+        spec["behavior"]
+        if "behavior" in spec
+        else spec["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
+    )
+    return found
 
 
 def spelled(key: str) -> str:

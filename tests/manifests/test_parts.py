@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
+from tests.manifests.conftest import cluster
 
 from gangform.bundle import Bundle
 from gangform.documents.document import Manifest, mapping, sequence, text
+from gangform.inputs.cluster import Installed, Monitoring
 from gangform.inputs.serving import (
     Autoscaling,
     Disruption,
@@ -20,6 +22,7 @@ from gangform.inputs.serving import (
     TopologyRequest,
     Weights,
 )
+from gangform.units import Seconds
 
 Built = Callable[..., Bundle]
 Spell = Callable[[Manifest], str]
@@ -167,6 +170,40 @@ def test_an_autoscaler_moves_one_group_at_a_time(
         spell(find(build(autoscaling=Autoscaling(min=2, max=4)), "HorizontalPodAutoscaler"))
         == golden
     )
+
+
+def test_an_autoscaler_averages_over_the_leaders(
+    build: Built, spell: Spell, golden: SnapshotAssertion
+) -> None:
+    on = cluster(metrics_adapter="prometheus-adapter")
+    asked = Autoscaling(min=2, max=4, type="Pods", target=4)
+    made = find(build(on=on, autoscaling=asked), "HorizontalPodAutoscaler")
+    assert spell(mapping(sequence(made, "spec", "metrics")[0])) == golden
+
+
+KEDA = cluster(
+    metrics_adapter="keda",
+    versions=Installed(kubernetes="1.36", lws="0.10", kueue="0.19", keda="2.18"),
+    monitoring=Monitoring(prometheus="http://prometheus:9090"),
+    gitops="argocd",
+)
+
+
+def test_keda_moves_one_group_at_a_time_and_keeps_them_without_an_answer(
+    build: Built, spell: Spell, golden: SnapshotAssertion
+) -> None:
+    built = build(on=KEDA, autoscaling=Autoscaling(min=2, max=4))
+    assert spell(find(built, "ScaledObject")) == golden
+    assert not [one for one in built.documents if one.kind == "HorizontalPodAutoscaler"]
+
+
+def test_the_last_group_goes_when_nothing_waits_and_nothing_runs(
+    build: Built, spell: Spell, golden: SnapshotAssertion
+) -> None:
+    asked = Autoscaling(min=0, max=4, buffer_query="sum(queue)", buffer_holds=Seconds(900))
+    spec = mapping(find(build(on=KEDA, autoscaling=asked), "ScaledObject"), "spec")
+    less = ("advanced", "scaleTargetRef")
+    assert spell({key: one for key, one in spec.items() if key not in less}) == golden
 
 
 def test_clients_and_scrapers_reach_the_serving_port_only(

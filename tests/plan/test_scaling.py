@@ -83,6 +83,43 @@ def test_an_autoscaler_needs_an_adapter(
     assert codes(make_plan(on=make_cluster(metrics_adapter="none")).findings) == []
 
 
+def test_metrics_of_pods_need_an_adapter_for_them(
+    make_plan: MakePlan, make_cluster: MakeCluster, codes: Codes
+) -> None:
+    of_pods = Autoscaling(min=2, max=6, type="Pods")
+    for adapter, found in (
+        ("external", ["autoscaling-type-not-served"]),
+        ("prometheus-adapter", []),
+    ):
+        plan = make_plan(on=make_cluster(metrics_adapter=adapter), autoscaling=of_pods)
+        assert codes(plan.findings) == found
+    on = make_cluster(metrics_adapter="prometheus-adapter")
+    assert codes(make_plan(on=on, autoscaling=Autoscaling(min=2, max=6)).findings) == []
+
+
+def test_metrics_of_pods_are_told_apart_by_their_pods(
+    make_plan: MakePlan, make_cluster: MakeCluster
+) -> None:
+    on = make_cluster(metrics_adapter="prometheus-adapter")
+    asked = Autoscaling(min=2, max=6, type="Pods", selector={"engine": "0"})
+    plan = make_plan(on=on, autoscaling=asked)
+    assert plan.lead.scaling is not None
+    assert (plan.lead.scaling.type, plan.lead.scaling.selector) == ("Pods", {"engine": "0"})
+    need = next(one for one in plan.prerequisites if one.what.startswith("prometheus-adapter"))
+    leaders = "leaderworkerset.sigs.k8s.io/name=llm,leaderworkerset.sigs.k8s.io/worker-index=0"
+    assert (
+        f"/apis/custom.metrics.k8s.io/v1beta1/namespaces/m/pods/*/vllm_num_requests_waiting?labelSelector={leaders}"
+        "&metricLabelSelector=engine=0" in need.check
+    )
+    assert "rules of out/prod/prometheus-adapter.yaml" in need.what
+
+
+def test_how_a_fixed_number_is_left_is_said(make_plan: MakePlan) -> None:
+    plan = make_plan(autoscaling=Autoscaling(min=2, max=6))
+    assert any("`gangform diff` prints the order" in one for one in plan.remarks)
+    assert not any("gangform diff" in one for one in make_plan().remarks)
+
+
 def test_one_group_at_the_least_is_said(make_plan: MakePlan, codes: Codes) -> None:
     found = make_plan(autoscaling=Autoscaling(min=1, max=6)).findings
     assert "autoscaling-floor-of-one" in codes(found)

@@ -189,3 +189,23 @@ def test_something_else_brings_a_set_back(make: Make, refused: Check, accepted: 
         make("scaler", {"spec>minReplicas": 0, "spec>metrics": [metric]}),
     )
     accepted("scale-to-zero-never-wakes", make("scaler", {"spec>metrics": [metric]}))
+
+
+def test_no_data_is_no_zero(make: Make, refused: Check, accepted: Check) -> None:
+    def asks(query: str, **words: str) -> dict[str, Any]:
+        trigger = {"type": "prometheus", "metadata": {"query": query, **words}}
+        return {"spec>triggers": [trigger], "spec>minReplicaCount": 1, "spec>maxReplicaCount": 4}
+
+    code, query = "scale-in-without-data", "sum(vllm:num_requests_waiting)"
+    for words in ({}, {"ignoreNullValues": "true"}):
+        refused(
+            code,
+            "spec.triggers[0].metadata ~ ignoreNullValues",
+            make("set"),
+            make("keda", asks(query, **words)),
+        )
+    accepted(code, make("set"), make("keda", asks(query, ignoreNullValues="false")))
+    accepted(code, make("set"), make("keda", asks(f"{query} or vector(0)")))
+    accepted(code, make("set"), make("keda", asks(query) | {"spec>maxReplicaCount": 1}))
+    # What it scales is not in sight.
+    accepted(code, make("keda", asks(query)))

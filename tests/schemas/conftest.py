@@ -63,6 +63,7 @@ MODULES = (
     Module("sigs.k8s.io/kueue", "v0.17.0", "config/components/crd/bases"),
     Module("volcano.sh/volcano", "v1.14.1", "config/crd/volcano/bases"),
     Module("sigs.k8s.io/gateway-api-inference-extension", "v1.1.0", "config/crd/bases"),
+    Module("github.com/kedacore/keda/v2", "v2.18.0", "config/crd/bases"),
 )
 MONITORING = Module(
     "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring", "v0.95.2", "v1"

@@ -31,6 +31,7 @@ CUSTOM = (
     "HyperNode",
     "PodMonitor",
     "PrometheusRule",
+    "ScaledObject",
 )
 """Every custom kind of the fleet."""
 
@@ -69,7 +70,10 @@ DAMAGES: list[Damage] = [
     ("HyperNode", ("spec", "tiers"), 1, "unexpected"),
     ("PodMonitor", ("spec", "podMetricsEndpoints", 0, "ports"), "http", "unexpected"),
     ("PrometheusRule", ("spec", "groups", 0, "rules", 0, "severity"), "page", "unexpected"),
+    ("ScaledObject", ("spec", "minReplicas"), 2, "unexpected"),
+    ("ScaledObject", ("spec", "triggers", 0, "query"), "sum(x)", "unexpected"),
     # A wrong type.
+    ("ScaledObject", ("spec", "triggers", 0, "metadata", "threshold"), 8, "not of type 'string'"),
     ("LeaderWorkerSet", ("spec", "leaderWorkerTemplate", "size"), "4", "not of type 'integer'"),
     (
         "LeaderWorkerSet",
@@ -91,6 +95,7 @@ DAMAGES: list[Damage] = [
     ("LeaderWorkerSet", ("spec", "startupPolicy"), "LeaderFirst", "is not one of"),
     ("ClusterQueue", ("spec", "queueingStrategy"), "Fifo", "is not one of"),
     ("PodGroup", ("spec", "networkTopology"), {"mode": "strict"}, "is not one of"),
+    ("ScaledObject", ("spec", "fallback", "behavior"), "keep", "is not one of"),
     # Bounds, patterns and what every object has.
     ("ClusterQueue", ("spec", "resourceGroups", 0, "coveredResources"), [], "should be non-empty"),
     ("Topology", ("spec", "levels", 0, "nodeLabel"), "no label", "does not match"),

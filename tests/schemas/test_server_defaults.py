@@ -36,6 +36,7 @@ KINDS = (
     ("monitoring.coreos.com/v1", "PodMonitor"),
     ("monitoring.coreos.com/v1", "PrometheusRule"),
     ("inference.networking.k8s.io/v1", "InferencePool"),
+    ("keda.sh/v1alpha1", "ScaledObject"),
 )
 """Every custom kind that we emit, patch or complete."""
 
@@ -80,7 +81,7 @@ def test_the_server_adds_nothing_to_the_fleet_but_the_replicas_of_what_is_scaled
     scaled = {
         (target["kind"], target["name"], "spec.replicas")
         for _, manifest in documents
-        if manifest["kind"] == "HorizontalPodAutoscaler"
+        if manifest["kind"] in ("HorizontalPodAutoscaler", "ScaledObject")
         for target in [manifest["spec"]["scaleTargetRef"]]
     }
     assert added == scaled
@@ -165,6 +166,7 @@ def test_what_is_left_out_is_somewhere_a_default(place: str, schemas: Schemas) -
         ("ClusterQueue", ("spec", "flavorFungibility")),
         ("ClusterQueue", ("spec", "queueingStrategy")),
         ("Queue", ("spec", "dequeueStrategy")),
+        ("ScaledObject", ("spec", "fallback", "behavior")),
     ],
 )
 def test_a_default_that_we_forget_is_noticed(

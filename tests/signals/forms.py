@@ -59,6 +59,16 @@ FORMS: dict[str, dict[str, Any]] = {
         "parallelism": Parallelism(tensor=8, pipeline=2),
         "autoscaling": Autoscaling(min=2, max=4),
     },
+    "by keda": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "autoscaling": Autoscaling(min=2, max=4),
+    },
+    "to zero": {
+        "parallelism": Parallelism(tensor=8, pipeline=2),
+        "autoscaling": Autoscaling(
+            min=0, max=4, buffer_query='sum(queue{gateway="llm"})', buffer_holds=Seconds(900)
+        ),
+    },
     "canary": {
         "parallelism": Parallelism(tensor=8, pipeline=2),
         "groups": 4,
@@ -117,6 +127,8 @@ FORMS: dict[str, dict[str, Any]] = {
     },
 }
 """Every kind of serving whose alerts differ, by what makes it so. `state_metrics` is the cluster's."""
+KEDA = ("by keda", "to zero")
+"""Those on a cluster with KEDA."""
 RUNBOOKS = "https://runbooks.example.com/serving/"
 POOLS = {
     "gpu": Pool(hardware="eight", levels=(RACK, "kubernetes.io/hostname")),
@@ -134,13 +146,16 @@ def plan_of(
     shown = asked.pop("state_metrics", "stock")
     cluster = Cluster(
         name="prod",
-        versions=Installed(kubernetes="1.36", lws="0.10", kueue="0.19", volcano="1.15"),
+        versions=Installed(
+            kubernetes="1.36", lws="0.10", kueue="0.19", volcano="1.15", keda="2.18"
+        ),
         foundation="existing",
         pools=POOLS if "topology" in asked else {"gpu": Pool(hardware="eight")},
-        metrics_adapter="external",
+        metrics_adapter="keda" if form in KEDA else "external",
         monitoring=monitoring
         or Monitoring(
             runbook_base=RUNBOOKS,
+            prometheus="http://prometheus:9090",
             state_metrics=shown,
             node_labels=IN_DOMAINS if "topology" in asked else (),
         ),

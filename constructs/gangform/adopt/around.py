@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from gangform.admission.admission import recognised
+from gangform.adopt.scaler import scaler
 from gangform.adopt.subject import Subject, Unread
 from gangform.apis.forms import GroupView
 from gangform.apis.leaderworkerset import GROUP_INDEX, LEADER_READY
-from gangform.documents.document import Document, dig, mapping, sequence, text, whole
-from gangform.engines.engine import engine
-from gangform.plan.scaling import own_selector
+from gangform.documents.document import mapping, text
 
 _POLICIES = ("RecreateGroupAfterStart", "RecreateGroupOnPodRestart", "None")
 _ROLLING = ("rolloutStrategy", "rollingUpdateConfiguration")
@@ -84,20 +83,9 @@ def groups(subject: Subject) -> tuple[dict[str, Any], list[Unread], set[str]]:
     """How many groups, what was not read of it, and the names of the objects that said it."""
     group = subject.group
     unread: list[Unread] = []
-    for document in subject.beside:
-        target = mapping(document.manifest, "spec", "scaleTargetRef")
-        if document.key.namespace != group.namespace or (
-            text(target, "kind"),
-            text(target, "name"),
-        ) != (group.kind, group.name):
-            continue
-        spec = mapping(document.manifest, "spec")
-        most = whole(spec, "maxReplicas")
-        if most is None:
-            continue
-        scaling: dict[str, Any] = {"min": whole(spec, "minReplicas") or 1, "max": max(1, most)}
-        unread += _metric(subject, document, scaling)
-        return {"autoscaling": scaling}, unread, {str(document.key)}
+    found = scaler(subject)
+    if found is not None:
+        return {"autoscaling": dict(found.autoscaling)}, [*found.unread], {found.key}
     if group.replicas == 0:
         unread.append(
             Unread(
@@ -107,27 +95,6 @@ def groups(subject: Subject) -> tuple[dict[str, Any], list[Unread], set[str]]:
             )
         )
     return {"groups": group.replicas or 1}, unread, set()
-
-
-def _metric(subject: Subject, document: Document, scaling: dict[str, Any]) -> Iterator[Unread]:
-    """An external metric by its average; every other is said."""
-    for index, one in enumerate(sequence(document.manifest, "spec", "metrics")):
-        name = text(one, "external", "metric", "name")
-        value = dig(one, "external", "target", "averageValue")
-        if name and "target" not in scaling and str(value).isdecimal():
-            if name != engine(subject.engine).waiting_metric.replace(":", "_"):
-                scaling["metric"] = name
-            scaling["target"] = int(str(value))
-            chosen = mapping(one, "external", "metric", "selector", "matchLabels")
-            own = own_selector(subject.group.selectors.pods)
-            if rest := {key: value for key, value in chosen.items() if key not in own}:
-                scaling["selector"] = rest
-        else:
-            yield Unread(
-                f"{document.key} spec.metrics[{index}]",
-                one,
-                "gangform scales by an external metric and its average a group",
-            )
 
 
 def disruption(subject: Subject) -> tuple[dict[str, Any], set[str]]:

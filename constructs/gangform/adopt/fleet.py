@@ -10,8 +10,10 @@ from gangform.adopt import around, launch
 from gangform.adopt.derived import Difference, Made, differences, made_of, needed
 from gangform.adopt.hardware import Nodes, nodes
 from gangform.adopt.pods import Mounts, apart, hidden, lost_downloads, pods, weights
+from gangform.adopt.scaler import scaler
 from gangform.adopt.subject import NOTHING, Subject, subjects
 from gangform.adopt.text import Adopted, fleet_text
+from gangform.apis import keda
 from gangform.apis.keys import HOSTNAME, SYNC_WAVE
 from gangform.documents.document import Manifest, mapping, sequence, text
 from gangform.documents.secrets import without_secrets
@@ -184,15 +186,17 @@ def _said(
 def _cluster(found: Sequence[Subject], placed: Sequence[Nodes], wishes: Wishes) -> dict[str, Any]:
     """A cluster with what the sets need of it."""
     versions = {"kubernetes": KUBERNETES, "lws": LWS}
-    provider, adapter = "", ""
+    provider, adapter, prometheus = "", "", ""
     pools: dict[str, dict[str, Any]] = {}
     for subject, where in zip(found, placed, strict=True):
         name, admitted = recognised(subject.group)
         known = BACKENDS.get(name)
         versions |= dict(known.versions) if known else {}
         provider = provider or (known.provider if known else "")
-        if "autoscaling" in around.groups(subject)[0]:
-            adapter = "external"
+        if (scaled := scaler(subject)) is not None:
+            # What one cluster has one of: what brings the most.
+            adapter = max(adapter, scaled.adapter, key=_ADAPTERS.index)
+            prometheus = prometheus or scaled.prometheus
         pool = pools.setdefault(label(where.shape.name), {"hardware": where.shape.name})
         if admitted.placement is not None:
             levels = [*pool.get("levels", [HOSTNAME])[:-1], admitted.placement.level]
@@ -202,11 +206,15 @@ def _cluster(found: Sequence[Subject], placed: Sequence[Nodes], wishes: Wishes) 
         made["lwsSchedulerProvider"] = provider
     if adapter:
         made["metricsAdapter"] = adapter
+    if adapter == "keda":
+        versions["keda"] = str(keda.OLDEST)
+        made["monitoring"] = {"prometheus": prometheus} if prometheus else {}
     if any(text(one.own, "annotations", SYNC_WAVE) for one in found):
         made["gitops"] = "argocd"
     return {**made, "pools": pools}
 
 
+_ADAPTERS = ("", "external", "prometheus-adapter", "keda")
 _WORDS = {
     "versions": "put in what the cluster runs",
     "foundation": "queues and flavors stay others'; `all` where gangform shall make them",

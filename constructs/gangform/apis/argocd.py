@@ -22,6 +22,7 @@ WAVES: Mapping[str, int] = {
     "LeaderWorkerSet": 1,
     "Deployment": 1,
     "HorizontalPodAutoscaler": 1,
+    "ScaledObject": 1,
 }
 """Wave by kind; every other kind is in wave 0, before the workloads."""
 
@@ -36,6 +37,7 @@ _CUSTOM = frozenset(
         "PrometheusRule",
         "Queue",
         "ResourceFlavor",
+        "ScaledObject",
         "Topology",
         "WorkloadPriorityClass",
     }

@@ -134,6 +134,31 @@ AUTOSCALER = Effects(
     ],
 )
 
+SCALED_OBJECT = Effects(
+    group_of(keys.KEDA),
+    "ScaledObject",
+    [
+        _METADATA,
+        Effect(
+            field("spec.minReplicaCount"),
+            Outcome.IN_PLACE,
+            Evidence.CODE,
+            "KEDA: pkg/scaling/executor",
+            says="groups below it are added at once",
+            ways=("raised",),
+        ),
+        Effect(
+            field("spec.maxReplicaCount"),
+            Outcome.IN_PLACE,
+            Evidence.CODE,
+            "KEDA: controllers/keda/hpa.go; lab E5",
+            says="groups above it are taken down at once",
+            ways=("lowered",),
+        ),
+        Effect((), Outcome.IN_PLACE, Evidence.CODE, "KEDA: controllers/keda/hpa.go"),
+    ],
+)
+
 POLICY = Effects(
     group_of(keys.NETWORKING),
     "NetworkPolicy",
@@ -167,4 +192,4 @@ RULE = Effects(
     [Effect((), Outcome.NONE, Evidence.DOCS, "observability §3")],
 )
 
-TABLES = (DEPLOYMENT, SERVICE, BUDGET, AUTOSCALER, POLICY, ACCOUNT, MONITOR, RULE)
+TABLES = (DEPLOYMENT, SERVICE, BUDGET, AUTOSCALER, SCALED_OBJECT, POLICY, ACCOUNT, MONITOR, RULE)

@@ -20,6 +20,8 @@ KEDA = "keda.sh/v1alpha1"
 STORAGE = "storage.k8s.io/v1"
 EXTERNAL_METRICS = "external.metrics.k8s.io/v1beta1"
 """What an adapter serves for autoscalers on external metrics."""
+CUSTOM_METRICS = "custom.metrics.k8s.io/v1beta1"
+"""What an adapter serves for autoscalers on metrics of pods."""
 ARGOCD = "argoproj.io/v1alpha1"
 
 APP_NAME = "app.kubernetes.io/name"

@@ -5,7 +5,8 @@ what is known beforehand is written: never what the server or a controller owns 
 finalizers), and never `replicas`, since its absence is what leaves it to an autoscaler (`lab` summary 12).
 
 Sources: the defaulting of Kubernetes 1.36; the CRDs of LWS v0.10.0, Kueue v0.19.2, Volcano v1.15.1, prometheus-operator
-v0.93.0 and the inference extension v1.6.0; the mutating webhooks of LWS and Volcano (`lws §2`, `volcano §3`, `lab E1`).
+v0.93.0, KEDA v2.18.0 and the inference extension v1.6.0; the mutating webhooks of LWS and Volcano (`lws §2`,
+`volcano §3`, `lab E1`).
 """
 
 from __future__ import annotations
@@ -305,6 +306,7 @@ _KINDS: Final[Mapping[tuple[str, str], _Change]] = {
     ("apps", "Deployment"): _deployment,
     ("", "Service"): _service,
     ("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
+    ("keda.sh", "ScaledObject"): _table(Fills(("spec.fallback.behavior", "static"))),
     ("networking.k8s.io", "NetworkPolicy"): _network_policy,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
     ("disaggregatedset.x-k8s.io", "DisaggregatedSet"): _disaggregated_set,

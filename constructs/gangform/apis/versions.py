@@ -97,6 +97,7 @@ class Versions(NamedTuple):
     lws: Release | None = None
     kueue: Release | None = None
     volcano: Release | None = None
+    keda: Release | None = None
 
 
 NEWEST_KUBERNETES = Release(1, 37)

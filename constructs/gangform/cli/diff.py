@@ -204,6 +204,7 @@ def _blocks(found: Sequence[Priced], title: str) -> list[Block]:
             continue
         name = f"{one.cluster}: {title}" if one.cluster else title
         blocks.append(Block(title=name, columns=("object", "what the change does"), rows=rows))
+        blocks += _orders(shown)
         if fields := _fields(shown):
             blocks.append(Block(title="fields", columns=_COLUMNS, rows=fields, level=2))
     return blocks or [Block(title=title, rows=(), empty=_quiet(found))]
@@ -223,6 +224,20 @@ def _fields(prices: Sequence[Price]) -> list[tuple[str, ...]]:
         )
         for price in prices
         for one in price.fields
+    ]
+
+
+def _orders(prices: Sequence[Price]) -> list[Block]:
+    """The steps of what is not safe at once."""
+    return [
+        Block(
+            title=f"{price.key}, step by step",
+            columns=("step", "what"),
+            rows=[(f"{number}", step) for number, step in enumerate(price.order, 1)],
+            level=2,
+        )
+        for price in prices
+        if price.order
     ]
 
 
@@ -249,6 +264,7 @@ def _comment(found: Sequence[Priced], title: str) -> str:
         blocks.append(
             as_markdown([Block(title=name, columns=columns, rows=rows, code=("object",))])
         )
+        blocks += [as_markdown([each]) for each in _orders(shown)]
         if fields := _fields(shown):
             table = Block(title="fields", columns=_COLUMNS, rows=fields, code=_CODE)
             table_only = as_markdown([table]).partition("\n\n")[2]

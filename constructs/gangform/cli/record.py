@@ -73,7 +73,7 @@ def _serving(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any]:
             },
             "search": plan.search and _known(shapes.record(plan.search)),
             "groups": {
-                "lowest": serving.lowest_groups,
+                "lowest": serving.idle_groups,
                 "highest": serving.highest_groups,
                 "spare": rollout.spare,
             },

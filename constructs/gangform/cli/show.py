@@ -179,7 +179,7 @@ def serving_rows(plan: ServingPlan, cluster: ClusterPlan, *, wide: bool) -> Iter
     highest, pods = serving.highest_groups, counted(shape.size, "pod")
     groups, each = counted(highest, "group"), counted(shape.gpus_per_pod, "GPU")
     if plan.lead.scaling:
-        groups = f"{serving.lowest_groups} to {groups}"
+        groups = f"{serving.idle_groups} to {groups}"
     yield "groups", f"{groups} x {pods} x {each} = {counted(highest * shape.gpus, 'GPU')}"
     doubted = ", ".join(role.hardware.unverified)
     if doubted:

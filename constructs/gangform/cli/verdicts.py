@@ -28,7 +28,7 @@ def _holds(plan: ServingPlan) -> str:
 
 def _groups(plan: ServingPlan) -> str:
     shape, highest = plan.lead.shape, plan.serving.highest_groups
-    lowest = f"{plan.serving.lowest_groups} to " if plan.lead.scaling is not None else ""
+    lowest = f"{plan.serving.idle_groups} to " if plan.lead.scaling is not None else ""
     each = f"{counted(shape.size, 'pod')} x {counted(shape.gpus_per_pod, 'GPU')}"
     return f"{lowest}{highest} x {each}"
 

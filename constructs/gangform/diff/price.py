@@ -15,6 +15,7 @@ from gangform.apis.kueue import surge_dips, surge_finishes
 from gangform.apis.leaderworkerset import serving_groups
 from gangform.apis.versions import Versions
 from gangform.apis.views import Documents, form_of
+from gangform.diff.handover import order
 from gangform.diff.objects import objects
 from gangform.diff.record import Field, Price, Rollout, fields
 from gangform.diff.scale import counted_gpus, counted_groups, group_gpus
@@ -82,10 +83,12 @@ def _workload(
     if old.key != key or old.sets != new.sets:
         return basis._replace(outcome=Outcome.RECREATES, former=old.key)
     changed = sorted(_fields(old, new, versions), key=lambda one: -one.rank)
-    if not changed and gpus[0] == gpus[1] and (groups is None or groups[0] == groups[1]):
+    steps = order(pair, before, after)
+    same = not changed and gpus[0] == gpus[1] and (groups is None or groups[0] == groups[1])
+    if same and not steps:
         return None
     outcome = changed[0].consequence.effect.outcome if changed else Outcome.NONE
-    price = basis._replace(fields=tuple(changed), outcome=outcome)
+    price = basis._replace(fields=tuple(changed), outcome=outcome, order=steps)
     if outcome is not Outcome.ROLLS or not new.groups:
         return price
     return _rolled(price, old, new, before, after, durations)

@@ -75,6 +75,8 @@ class Price(NamedTuple):
     """Workloads that an object of the foundation is for."""
     notes: tuple[str, ...] = ()
     """What else to know."""
+    order: tuple[str, ...] = ()
+    """The steps by which it is safe, where at once it is not."""
 
     @property
     def decisive(self) -> tuple[Field, ...]:

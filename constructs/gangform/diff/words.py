@@ -33,6 +33,8 @@ def said(price: Price) -> str:
     if price.touches:
         parts.append(f"it is for {some(price.touches, _TOUCHED)}")
     parts += price.notes
+    if price.order:
+        parts.append("only in the order that `gangform diff` shows")
     if price.outcome is Outcome.REFUSED:
         parts.append(f"instead {_told(price, 'instead')}")
     return "; ".join(parts)
@@ -214,6 +216,7 @@ def record(price: Price) -> dict[str, Any]:
         "gpus": list(price.gpus) if counts else None,
         "touches": list(price.touches),
         "notes": list(price.notes),
+        "order": list(price.order),
         "says": said(price),
         "fields": [_field(one) for one in price.fields],
     }

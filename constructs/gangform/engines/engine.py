@@ -330,6 +330,8 @@ class Engine(Reader, Protocol):
     name: ClassVar[str]
     waiting_metric: ClassVar[str]
     """Series of requests that wait, as exported: the signal for autoscaling."""
+    running_metric: ClassVar[str]
+    """Series of requests that are being answered, as exported: what forbids to take the last group away."""
     newest: ClassVar[Release]
     """The newest release that was read; a newer one is taken for it."""
     ready_before_workers: ClassVar[bool]

@@ -6,6 +6,7 @@ the release. A table says *known*, never *all*: only what is certain is called m
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from gangform.apis import metrics
@@ -80,6 +81,27 @@ def standing(name: str) -> Standing:
 def of_router(name: str) -> bool:
     """Whether a series under an engine's prefix is that of the router before it, which is there without engines."""
     return bool(_stems(name.partition(":")[2]) & _ROUTER)
+
+
+_SERIES: Final = re.compile(r"\b(?:vllm|sglang)[:_]\w+")
+_ELSE: Final = re.compile(r"\bor\b(?!\s*(?:on\s*\(\s*\)\s*)?vector)", re.IGNORECASE)
+"""In a query: another series that may have a value where the first has none."""
+_OWN: Final = frozenset({"exported", "unknown"})
+"""How names stand that an engine has, or may have."""
+
+
+def engine_series(query: str) -> list[str]:
+    """The series of engines that a query names, as it writes them."""
+    return _SERIES.findall(query)
+
+
+def engine_alone(query: str) -> bool:
+    """Whether a query, or the name of a metric, speaks of series of an engine and of nothing else."""
+    found = [
+        name.replace("_", ":", 1) if ":" not in name else name for name in engine_series(query)
+    ]
+    own = all(standing(name) in _OWN and not of_router(name) for name in found)
+    return bool(found) and own and not _ELSE.search(query)
 
 
 def _stems(own: str) -> set[str]:

@@ -56,6 +56,7 @@ class Vllm:
 
     name: ClassVar[str] = "vllm"
     waiting_metric: ClassVar[str] = vllm_series.PREFIX + vllm_series.WAITING
+    running_metric: ClassVar[str] = vllm_series.PREFIX + vllm_series.RUNNING
     newest: ClassVar[Release] = NEWEST
     ready_before_workers: ClassVar[bool] = False
 

@@ -44,6 +44,7 @@ class Installed(Model):
     lws: Version | None = None
     kueue: Version | None = None
     volcano: Version | None = None
+    keda: Version | None = None
 
     @property
     def releases(self) -> Versions:
@@ -57,6 +58,7 @@ class Installed(Model):
             lws=read(self.lws),
             kueue=read(self.kueue),
             volcano=read(self.volcano),
+            keda=read(self.keda),
         )
 
 
@@ -170,6 +172,8 @@ class Monitoring(Model):
     state_metrics: Literal["stock", "configured"] = "stock"
     """Whether kube-state-metrics has the configuration that comes with the cluster (`kube-state-metrics.yaml`), and so
     shows LeaderWorkerSets, Kueue's Workloads and Volcano's PodGroups; `stock`: no alert reads such a series."""
+    prometheus: Url | None = None
+    """Address at which KEDA asks Prometheus, such as `http://prometheus-operated.monitoring:9090`."""
     runbook_base: Url | None = None
     """Where the folder `out/<cluster>/runbooks` is published: an alert links to `<base>/<serving>/<alert>.md`. `None`:
     no links, and no pages are written."""
@@ -196,8 +200,12 @@ class Cluster(Model):
     volcano: VolcanoSettings = Field(default_factory=cache(VolcanoSettings.model_construct))
     priorities: dict[ObjectName, Integer] = Field(default_factory=dict)
     """Kueue WorkloadPriorityClasses that the foundation makes: name → value."""
-    metrics_adapter: Literal["external", "none", "unknown"] = "unknown"
-    """Who serves external.metrics.k8s.io; autoscaling is refused until it is `external`."""
+    metrics_adapter: Literal["external", "prometheus-adapter", "keda", "none", "unknown"] = (
+        "unknown"
+    )
+    """Who brings metrics to autoscalers; autoscaling is refused without. `external`: somebody serves
+    external.metrics.k8s.io. `prometheus-adapter`: its rules are written beside the manifests. `keda`: a ScaledObject is
+    written, which asks Prometheus by itself, in the place of a HorizontalPodAutoscaler."""
     monitoring: Monitoring = Field(default_factory=Monitoring.model_construct)
 
     @classmethod

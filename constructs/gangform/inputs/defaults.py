@@ -181,6 +181,9 @@ class Defaults(NamedTuple):
     """Groups an autoscaler adds or takes at a time: each is many GPUs and a cold start."""
     scaling_up_window: Seconds = Seconds(120)
     """How long a wish for more must last before a group is added: a burst of seconds is over before it loads."""
+    scaling_failures: int = 4
+    """Answers that KEDA may miss before it falls back to the groups that are there: a minute or two, in which a
+    Prometheus is restarted."""
     progress_margin: Seconds = Seconds(300)
     """Beyond the startup budget, before a Deployment's rollout counts as failed."""
     alerts: AlertDefaults = AlertDefaults()

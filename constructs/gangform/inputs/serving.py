@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, JsonValue, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from gangform.inputs.autoscaling import Autoscaling as Autoscaling
 from gangform.inputs.base import (
     MOST_GROUPS,
     Bandwidth,
@@ -30,8 +31,6 @@ from gangform.inputs.parallelism import Preference
 from gangform.inputs.qualified import Qualified
 from gangform.inputs.texts import (
     Argument,
-    MetricName,
-    SeriesLabel,
     SomeBytes,
     SomeCpu,
     SomeSeconds,
@@ -84,29 +83,6 @@ class Engine(Model):
     """Measured: weights loaded to ready (profiling, compilation, graphs); `None` means the default."""
     nccl: Version | None = None
     """Release of NCCL in the image; a measurement (`qualified`) is compared with it."""
-
-
-class Autoscaling(Model):
-    """Bounds and signal of a HorizontalPodAutoscaler on the set: one step is one group."""
-
-    min: GroupCount
-    max: GroupCount
-    metric: MetricName | None = None
-    """External metric; `None` means the engine's waiting requests under the name the adapter should give it."""
-    target: Count | None = None
-    """Value a group at which one more is added; `None` means the default."""
-    selector: dict[SeriesLabel, LabelValue] = Field(default_factory=dict)
-    """Further labels of the metric's series."""
-
-    @model_validator(mode="after")
-    def _ordered(self) -> "Autoscaling":
-        if self.max < self.min:
-            raise PydanticCustomError(
-                "autoscaling-bounds",
-                "max {max} is below min {min}",
-                {"max": self.max, "min": self.min},
-            )
-        return self
 
 
 class Admission(Model):
@@ -385,6 +361,11 @@ class Serving(Model):
         return self.autoscaling.max if self.autoscaling else self.groups or 0
 
     @property
-    def lowest_groups(self) -> int:
-        """Groups wanted at the least."""
+    def idle_groups(self) -> int:
+        """Groups that stay while nobody asks for anything."""
         return self.autoscaling.min if self.autoscaling else self.groups or 0
+
+    @property
+    def lowest_groups(self) -> int:
+        """Groups wanted at the least while it serves: one where an autoscaler may take all away."""
+        return max(1, self.idle_groups) if self.autoscaling else self.idle_groups

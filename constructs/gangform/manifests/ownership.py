@@ -25,7 +25,7 @@ _OWNED: tuple[tuple[str, str], ...] = (
     (r"metadata/name", "name"),
     (r"metadata/namespace", "namespace"),
     (r"spec/replicas", "groups"),
-    (r"spec/(min|max)Replicas", "autoscaling"),
+    (r"spec/(min|max)Replica(s|Count)", "autoscaling"),
     (r"spec/scaleTargetRef(/.*)?", "name"),
     (r"spec/(selector|podSelector)(/.*)?", "name"),
     (r"spec/leaderWorkerTemplate/size", "parallelism"),

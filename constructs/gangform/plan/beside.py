@@ -12,16 +12,15 @@ from typing import cast
 from gangform.apis.argocd import HEALTH_CHECK, HEALTH_KEY
 from gangform.apis.core import CORE, SCHEDULING
 from gangform.apis.forms import Form
-from gangform.apis.keys import COMPUTE_DOMAINS, EXTERNAL_METRICS, GPU_CLIQUE, STORAGE
+from gangform.apis.keys import COMPUTE_DOMAINS, GPU_CLIQUE, STORAGE
 from gangform.apis.leaderworkerset import DEFINITION
 from gangform.apis.pods import needs
 from gangform.documents.document import Key, Node, group_of
-from gangform.engines.engine import Shape
 from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
-from gangform.inputs.hardware import HardwareShape
 from gangform.inputs.serving import Serving
-from gangform.plan.scaling import ScalingPlan
+from gangform.plan import adapters
+from gangform.plan.role import RolePlan
 from gangform.plan.shape import spans_nodes_over_nvlink
 
 _WITHOUT = {
@@ -38,13 +37,6 @@ _SELECTORS = "".join(
     for part in ("S", "NamespaceS")
 )
 """What a Prometheus selects rules and monitors by: their labels, and those of their namespaces."""
-_RULE = """; for prometheus-adapter:
-externalRules:
-- seriesQuery: '{{__name__="{series}"}}'
-  resources: {{overrides: {{namespace: {{resource: namespace}}}}}}
-  name: {{as: {metric}}}
-  metricsQuery: 'sum(<<.Series>>{{<<.LabelMatchers>>}})'"""
-"""One value for what the autoscaler selects; its namespace and labels arrive as matchers (prometheus-adapter: docs)."""
 
 
 def derive(serving: Serving, *, pods_have_account: bool) -> list[Key]:
@@ -109,18 +101,10 @@ def prerequisites(serving: Serving, named: Sequence[Key]) -> Iterator[Prerequisi
 
 
 def platform(
-    serving: Serving,
-    cluster: Cluster,
-    form: Form,
-    *,
-    hardware: HardwareShape,
-    shape: Shape,
-    scaling: ScalingPlan | None,
-    waiting_metric: str,
-    staged: bool,
+    serving: Serving, cluster: Cluster, form: Form, role: RolePlan, *, staged: bool
 ) -> Iterator[Prerequisite]:
-    """Nodes, controllers and their settings. `waiting_metric`: the engine's series of requests that wait."""
-    gpu = hardware.gpu
+    """Nodes, controllers and their settings. `staged`: each group is a set of its own, one updated after another."""
+    gpu = role.hardware.gpu
     labels = {gpu.product_label: gpu.product, **cluster.pools[serving.pool].node_labels}
     chosen = ",".join(f"{key}={value}" for key, value in labels.items())
     yield Prerequisite(
@@ -130,7 +114,7 @@ def platform(
         f"'{{range .items[*]}}{{.metadata.name}} {{.status.allocatable}}{{\"\\n\"}}{{end}}'",
         without="pods stay Pending: no node matches, or none offers the resource",
     )
-    if spans_nodes_over_nvlink(shape, hardware):
+    if spans_nodes_over_nvlink(role.shape, role.hardware):
         yield Prerequisite(
             what="IMEX on every node of a group, so that its ranks reach each other over NVLink: a ComputeDomain that "
             "the pods claim (driver dra-driver-nvidia-gpu), or the service nvidia-imex of the nodes",
@@ -160,17 +144,9 @@ def platform(
             "query?query=count(kube_pod_info)by(job)'",
             without="alerts on pods and budgets never fire",
         )
-    if scaling is not None:
-        series = ",".join(f"{key}={value}" for key, value in scaling.selector.items())
-        query = f"namespaces/{serving.namespace}/{scaling.metric}?labelSelector={series}"
-        own_metric = serving.autoscaling is None or serving.autoscaling.metric is not None
-        rule = "" if own_metric else _RULE.format(series=waiting_metric, metric=scaling.metric)
-        yield Prerequisite(
-            what=f"an adapter that serves the external metric {scaling.metric} in namespace {serving.namespace}, with "
-            f"the labels {series}{rule}",
-            check=f"kubectl get --raw '/apis/{EXTERNAL_METRICS}/{query}'",
-            without="the autoscaler holds its number and says FailedGetExternalMetric",
-        )
+    if role.scaling is not None:
+        leaders = role.identity.selectors.leaders
+        yield from adapters.prerequisites(serving, cluster, role.scaling, leaders)
     if staged and cluster.gitops == "argocd":
         yield Prerequisite(
             what=f"Argo CD health check for LeaderWorkerSet under {HEALTH_KEY} in argocd-cm:\n{HEALTH_CHECK}",

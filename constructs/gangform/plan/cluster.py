@@ -134,7 +134,7 @@ def _capacity(
     cluster: Cluster, servings: Sequence[ServingPlan], pool: placement.PoolPlan
 ) -> capacity.Capacity:
     asked = [
-        (demand, min(demand.groups, plan.serving.lowest_groups))
+        (demand, min(demand.groups, plan.serving.idle_groups))
         for plan in servings
         for demand in plan.demands
         if demand.pool == pool.pool

@@ -47,6 +47,8 @@ class MonitoringPlan(NamedTuple):
     """How long Service and groups may disagree before a warning."""
     room: room.RoomPlan
     """How free places for a group are counted."""
+    no_signal_after: Seconds
+    """How long the signal of an autoscaler may be absent: before the first leader answers there is none."""
     limits: AlertDefaults
     """The waiting times that no start decides."""
     states: frozenset[str]
@@ -81,6 +83,12 @@ def quiet_window(least: Seconds, starting: Seconds) -> Seconds:
 def rebuild_window(least: Seconds, starts: int, budget: Seconds) -> Seconds:
     """Long enough to see three lives of a leader that dies at the end of each start."""
     return max(least, Seconds(starts * budget))
+
+
+@formula("max(15m, worst cold start + margin)", source="observability §3.5")
+def no_signal_after(least: Seconds, starting: Seconds) -> Seconds:
+    """The only leader exports nothing while it loads."""
+    return max(least, starting)
 
 
 @formula("grace period + limit", source="observability §6")
@@ -124,6 +132,7 @@ def derive(
         ),
         mismatch_after=mismatch_after(lead.launch.grace, limits.mismatch),
         room=room.derive(serving, cluster, lead, library),
+        no_signal_after=no_signal_after(limits.blind, starting),
         limits=limits,
         states=states(cluster),
         admission_alerts=tuple(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangform.apis import kueue, leaderworkerset, volcano
+from gangform.apis import keda, kueue, leaderworkerset, volcano
 from gangform.apis.forms import Form
 from gangform.apis.versions import NEWEST_KUBERNETES, Release
 from gangform.engines import engine as engines
@@ -27,6 +27,12 @@ MISSING = declare(
     Severity.BREAKS,
     "design §5",
 )
+KEDA_MISSING = declare(
+    "keda-release-missing",
+    "What a ScaledObject may say depends on the release of KEDA",
+    Severity.BREAKS,
+    "KEDA: changelog of 2.17.0 and 2.18.0",
+)
 NEWER = declare(
     "release-newer-than-known",
     "A release newer than every known one counts as the newest known",
@@ -39,10 +45,18 @@ _NEWEST = {
     "lws": leaderworkerset.NEWEST,
     "kueue": kueue.NEWEST,
     "volcano": volcano.NEWEST,
+    "keda": keda.NEWEST,
 }
 
+_RUNS = {
+    "kubernetes": "bundles run on",
+    "lws": "bundles run on",
+    "keda": "keeps the groups of a set when it gets no answer",
+}
+"""What a release is needed for."""
 
-def check(serving: str, cluster: Cluster, form: Form) -> Iterator[Finding]:
+
+def check(serving: Serving, cluster: Cluster, form: Form) -> Iterator[Finding]:
     """What a serving of this form cannot run on; one that needs no sets of groups needs Kubernetes alone."""
     releases = cluster.versions.releases
     floors = {}
@@ -54,15 +68,25 @@ def check(serving: str, cluster: Cluster, form: Form) -> Iterator[Finding]:
         yield Finding(
             code=MISSING,
             at=InputPath(("clusters", cluster.name, "versions")),
-            what=f"serving {serving} needs a {form.kind}, and the cluster declares no release of lws",
+            what=f"serving {serving.name} needs a {form.kind}, and the cluster declares no release of lws",
             fix='add `lws: "0.10"` with the release that runs there',
         )
+    if serving.autoscaling is not None and cluster.metrics_adapter == "keda":
+        if releases.keda is not None:
+            floors["keda"] = (releases.keda, keda.OLDEST)
+        else:
+            yield Finding(
+                code=KEDA_MISSING,
+                at=InputPath(("clusters", cluster.name, "versions")),
+                what=f"serving {serving.name} is scaled by KEDA, and the cluster declares no release of keda",
+                fix=f'add `keda: "{keda.OLDEST}"` with the release that runs there',
+            )
     for software, (release, oldest) in floors.items():
         if release < oldest:
             yield Finding(
                 code=TOO_OLD,
                 at=InputPath(("clusters", cluster.name, "versions", software)),
-                what=f"{software} {release} is older than {oldest}, the first release that bundles run on",
+                what=f"{software} {release} is older than {oldest}, the first release that {_RUNS[software]}",
                 fix=f"upgrade {software} to {oldest} or later",
                 seen={"release": str(release), "oldest": str(oldest)},
             )

@@ -207,18 +207,9 @@ class _Composer:
         remarks = [text for stamp in stamped for text in stamp.remarks]
         remarks += rollout.remarks(self.form, self.split.size)
         remarks += [*weights.remarks(serving, self.found.model), *spread.remarks(lead.demand)]
-        remarks += watch.remarks
+        remarks += [*scaling.remarks(serving, self.startup, lead.scaling), *watch.remarks]
         named = beside.derive(serving, pods_have_account=not self.pods.owns_account)
-        platform = beside.platform(
-            serving,
-            self.cluster,
-            self.form,
-            hardware=self.found.hardware,
-            shape=self.split,
-            scaling=lead.scaling,
-            waiting_metric=self.found.engine.waiting_metric,
-            staged=self.apart,
-        )
+        platform = beside.platform(serving, self.cluster, self.form, lead, staged=self.apart)
         needs = [need for stamp in stamped for need in stamp.prerequisites]
         budgets = disruption.derive(
             serving,
@@ -300,7 +291,9 @@ class _Composer:
         )
         scale = scaling.derive(
             serving,
+            name=name,
             engine=self.found.engine,
+            cluster=self.cluster,
             startup=self.startup,
             pods=names.selectors.pods,
             defaults=self.table,
@@ -383,7 +376,7 @@ class _Composer:
             at=at,
         )
         yield from unread.check(serving, policy=self.policy, form=self.form, size=split.size, at=at)
-        yield from releases.check(serving.name, self.cluster, self.form)
+        yield from releases.check(serving, self.cluster, self.form)
         yield from releases.engine(serving, self.at)
         yield from watching.check(serving, self.cluster, self.found.engine, self.ask)
         yield from scaling.check(
@@ -391,6 +384,7 @@ class _Composer:
             policy=self.policy,
             form=self.form,
             cluster=self.cluster,
+            startup=self.startup,
             pods=workloads[0].role.identity.selectors.pods,
             at=at,
         )

@@ -151,6 +151,7 @@ MODULES: Final = (
     "moving",
     "scaling",
     "waking",
+    "answers",
     "vertical",
     "admission",
     "queues",

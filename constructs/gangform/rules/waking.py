@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from gangform.apis.views import Documents
 from gangform.documents.document import Document, Manifest, mapping, sequence, text, whole
-from gangform.engines.exports import of_router, standing
+from gangform.engines.exports import engine_alone, engine_series
 from gangform.findings import Path, Severity, declare
 from gangform.rules.rule import Context, Fault, rule
 
@@ -19,23 +18,9 @@ NEVER = declare(
     "observability §3.5; engines §4",
 )
 
-_SERIES: Final = re.compile(r"\b(?:vllm|sglang)[:_]\w+")
-_ELSE: Final = re.compile(r"\bor\b(?!\s*(?:on\s*\(\s*\)\s*)?vector)", re.IGNORECASE)
-"""In a query: another series that may have a value where the first has none."""
-_OWN: Final = frozenset({"exported", "unknown"})
-"""How names stand that an engine has, or may have."""
 _KEDA: Final = "ScaledObject"
 _PROMETHEUS: Final = "prometheus"
 """What reads stored series; other triggers may know of requests themselves."""
-
-
-def _of_engine(query: str) -> bool:
-    """Whether a query, or the name of a metric, speaks of series of an engine and of nothing else."""
-    found = [
-        name.replace("_", ":", 1) if ":" not in name else name for name in _SERIES.findall(query)
-    ]
-    own = all(standing(name) in _OWN and not of_router(name) for name in found)
-    return bool(found) and own and not _ELSE.search(query)
 
 
 def _zero(spec: Manifest) -> str:
@@ -66,9 +51,9 @@ def scale_to_zero_never_wakes(
             text(mapping(metric, text(metric, "type").lower()), "metric", "name")
             for metric in sequence(spec, "metrics")
         ]
-    if field and asked and all(map(_of_engine, asked)):
+    if field and asked and all(map(engine_alone, asked)):
         path: Path = ("spec", field)
-        found = _SERIES.search(asked[0])
+        found = engine_series(asked[0])
         yield Fault(
             path=path,
             what=f"{field} is 0, and with no pod left nothing exports {found[0] if found else asked[0]}",

@@ -53,3 +53,10 @@ def blind(replicas: Replicas, name: str) -> str:
     )
     found = replicas.exporter.select(alerting.SCALER_CONDITION, *matchers)
     return f"max by (namespace) ({found}) == 1\nand on (namespace)\n{replicas.wanted} > 0"
+
+
+def signal_lost(replicas: Replicas, name: str, query: str, *, rests: bool) -> str:
+    """A query that an autoscaler lives on and that has no result. `rests`: it has one at zero groups too."""
+    most = replicas.exporter.select(alerting.SCALER_MAXIMUM, equal("horizontalpodautoscaler", name))
+    there = f"max by (namespace) ({most})" if rests else f"{replicas.wanted} > 0"
+    return f"{there}\nunless on ()\n{boxed(query)}"

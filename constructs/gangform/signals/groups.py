@@ -28,6 +28,7 @@ PENDING = "ServingGroupPodsPending"
 CORDONED = "ServingGroupOnCordonedNode"
 AT_MAXIMUM = "ServingAutoscalerAtMax"
 BLIND = "ServingAutoscalerBlind"
+SIGNAL_LOST = "ServingAutoscalerSignalLost"
 
 NAMES = (
     FEWER,
@@ -42,6 +43,7 @@ NAMES = (
     CORDONED,
     AT_MAXIMUM,
     BLIND,
+    SIGNAL_LOST,
 )
 """Every alert of this source."""
 
@@ -224,7 +226,7 @@ class _Writer(NamedTuple):
         if scaling.highest > scaling.lowest:
             yield self._alert(
                 AT_MAXIMUM,
-                conditions.at_maximum(self.replicas.exporter, workload.name),
+                conditions.at_maximum(self.replicas.exporter, scaling.autoscaler),
                 "warning",
                 f"An autoscaler wants as many {self._groups} as it may have.",
                 f"The autoscaler of {self._who} has wanted its maximum of {{{{ $value }}}} {self._groups} for "
@@ -233,10 +235,24 @@ class _Writer(NamedTuple):
             )
         yield self._alert(
             BLIND,
-            conditions.blind(self.replicas, workload.name),
+            conditions.blind(self.replicas, scaling.autoscaler),
             "warning",
             "An autoscaler cannot read its metric.",
-            f"The autoscaler of {self._who} has had no value of {scaling.metric} for {limits.blind}, so the number "
-            f"of {self._groups} stays as it is.",
-            limits.blind,
+            f"The autoscaler of {self._who} has had no value of {scaling.metric} for {self._watch.no_signal_after}, so "
+            f"the number of {self._groups} stays as it is.",
+            self._watch.no_signal_after,
         )
+        if scaling.keda is not None:
+            # With a fallback KEDA always has a value, and the autoscaler it makes is never blind.
+            rests = not scaling.lowest
+            asked = scaling.keda.triggers[-1 if rests else 0]
+            yield self._alert(
+                SIGNAL_LOST,
+                conditions.signal_lost(self.replicas, scaling.autoscaler, asked.query, rests=rests),
+                "warning",
+                "KEDA scales without an answer from Prometheus.",
+                f"KEDA's query {asked.name} of {self._who} has had no result for {self._watch.no_signal_after}, so the "
+                f"number of {self._groups} no longer follows the load"
+                + (", and a request that waits brings none." if rests else "."),
+                self._watch.no_signal_after,
+            )
