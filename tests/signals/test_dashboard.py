@@ -260,6 +260,7 @@ print(sorted(name for name in sys.modules if any(word in name for word in words)
         ("{namespace: Monitoring}", "name-invalid"),
         ('{namespace: monitoring, folder: ""}', "text-not-one-line"),
         ('{namespace: monitoring, labels: {"a b": c}}', "name-invalid"),
+        ("{namespace: monitoring, labels: {}}", "value-empty"),
         ("{namespace: monitoring, nameSpace: x}", "key-unknown"),
     ],
 )
