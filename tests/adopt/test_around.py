@@ -176,6 +176,21 @@ def test_budgets_a_group_are_the_mode(adopted: Adopt) -> None:
     assert other.serving.disruption.mode == "serial" and other.says("PodDisruptionBudget/llm/b")
 
 
+def test_where_pages_are_published_is_read_from_an_alert(adopted: Adopt) -> None:
+    def rules(url: str) -> dict[str, Any]:
+        rule = {"alert": "ServingNoGroupReady", "expr": "up", "annotations": {"runbook_url": url}}
+        return {
+            "apiVersion": "monitoring.coreos.com/v1",
+            "kind": "PrometheusRule",
+            "metadata": {"name": "r1", "namespace": "llm"},
+            "spec": {"groups": [{"name": "r1.serving", "rules": [rule]}]},
+        }
+
+    ours = adopted(living(), rules("https://r.example.com/x/r1/ServingNoGroupReady.md"))
+    assert 'runbookBase: "https://r.example.com/x"' in ours.text
+    assert "runbookBase" not in adopted(living(), rules("https://r.example.com/Down")).text
+
+
 def test_a_group_without_a_budget_beside_others_is_released(adopted: Adopt) -> None:
     first, second = (budget(name="r1", group_index=index) for index in "02")
     second["metadata"]["name"] = "c"
