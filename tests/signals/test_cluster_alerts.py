@@ -183,7 +183,7 @@ def test_what_has_to_be_set_for_it_is_said_with_its_check() -> None:
     board = DashboardInput(namespace="boards")
     (one,) = (what for what in needed(dashboard=board) if "sidecar" in what)
     assert "Namespace boards" in one and "grafana_dashboard=1" in one
-    pages = needed(runbook_base="https://r.example.com")
+    pages = needed(runbook_base="https://r.example.com/")
     assert "the folder out/prod/runbooks, published at https://r.example.com" in pages
     assert needed(dashboard=board, enabled=False) == needed(enabled=False)
     gangs = [need.what for need in cluster_plan(UNDER_VOLCANO).prerequisites]

@@ -180,8 +180,9 @@ def prerequisites(cluster: Cluster) -> Iterator[Prerequisite]:
             without="the ConfigMap is refused, or nobody sees the dashboard",
         )
     if monitoring.runbook_base is not None:
+        base = monitoring.runbook_base.rstrip("/")
         yield Prerequisite(
-            what=f"the folder out/{cluster.name}/runbooks, published at {monitoring.runbook_base}",
-            check=f"curl -fsI {monitoring.runbook_base}/SERVING/README.md",
+            what=f"the folder out/{cluster.name}/runbooks, published at {base}",
+            check=f"curl -fsI {base}/SERVING/README.md",
             without="the links of alerts lead nowhere",
         )
