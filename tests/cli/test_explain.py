@@ -74,6 +74,10 @@ def test_a_field_is_explained(run: Run) -> None:
     assert "whole number, at least 1" in out
 
 
+def test_an_alert_has_a_page(run: Run) -> None:
+    assert "`gangform runbook SERVING QueuePending`" in run("explain", "queuepending").err
+
+
 def test_a_value_is_explained(run: Run, known: None) -> None:
     path = "spec.rolloutStrategy.rollingUpdateConfiguration.maxSurge"
     status, out, _ = run("explain", "LeaderWorkerSet/r1", path, "-o", "json")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gangform.apis import kueue, volcano
 from gangform.apis.kinds import GROUPS
 
-VARIABLES = {"$GROUP", "$NODE", "$POD"}
+VARIABLES = {"$GROUP", "$NODE", "$POD", "$NAMESPACE", "$ACCOUNT"}
 """What only the moment knows."""
 
 _WITH_VALUE = {"-n", "-l", "-L", "-o", "-c", "-f", "--as"}
@@ -52,7 +52,7 @@ def commands(page: str) -> Iterator[str]:
     """Every command of a page: lines of its blocks, and `kubectl …` in its sentences."""
     for block in re.findall(r"^```\n(.*?)^```$", page, re.M | re.S):
         for line in block.splitlines():
-            assert re.match(r"kubectl |(GROUP|NODE|POD)=[\w-]+  # ", line), line
+            assert re.match(r"kubectl |(GROUP|NODE|POD|NAMESPACE|ACCOUNT)=[\w-]+  # ", line), line
             if line.startswith("kubectl"):
                 yield line
     prose = re.sub(r"^```\n.*?^```$", "", page, flags=re.M | re.S)

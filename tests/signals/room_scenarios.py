@@ -158,6 +158,15 @@ def pods_wait_and_there_is_just_room(world: World) -> Scenario:
     return Scenario(differs, {40: told_})
 
 
+def no_labels_are_exported(world: World, normal: Series) -> Scenario:
+    """`monitoring.nodeLabels` names them, and the exporter has no such allowlist: nobody knows a free node."""
+    if world.level is None:
+        return Scenario({}, {40: []})
+    gone = [name for name in normal if name.startswith("kube_node_labels")]
+    assert gone
+    return Scenario({**dict.fromkeys(gone), node_ready("free-0"): steady(0)}, {40: []})
+
+
 SCENARIOS = [
     another_pod_takes_the_spare,
     a_node_of_the_spare_is_lost,
@@ -170,4 +179,5 @@ SCENARIOS = [
 
 def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
     world = World.of(plan)
-    return {make.__name__: make(world) for make in SCENARIOS}
+    found = {make.__name__: make(world) for make in SCENARIOS}
+    return {**found, no_labels_are_exported.__name__: no_labels_are_exported(world, normal)}

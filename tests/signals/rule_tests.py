@@ -6,7 +6,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,14 @@ def rule_file(plan: ServingPlan) -> Spec:
     return loaded
 
 
+WRITTEN: dict[str, Callable[[float], str]] = {
+    "": lambda value: f"{value:g}",
+    " | humanize": lambda value: f"{value:.4g}",  # between 1 and 1000
+    " | humanizePercentage": lambda value: f"{value * 100:.4g}%",
+}
+"""How Prometheus writes a value."""
+
+
 def alerting(spec: Spec) -> dict[str, dict[str, Any]]:
     """The alerting rules by name."""
     return {
@@ -44,7 +52,9 @@ def filled(template: str, fires: Fires) -> str:
     def fill(found: re.Match[str]) -> str:
         if found[1] != "value":
             return fires.labels[found[2]]
-        return f"{fires.value:g}" if fires.said is None or not found[3] else fires.said
+        if found[3] and fires.said is not None:
+            return fires.said
+        return WRITTEN[found[3]](fires.value)
 
     return PLACEHOLDER.sub(fill, template)
 

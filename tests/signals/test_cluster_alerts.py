@@ -20,7 +20,7 @@ from tests.signals.rule_tests import PLACEHOLDER, Spec, alerting, cases_file, pu
 from tests.signals.scenario import Scenario, Series
 
 from gangform.bundle import foundation
-from gangform.inputs.cluster import Cluster, Installed, Library, Monitoring, Pool
+from gangform.inputs.cluster import Cluster, DashboardInput, Installed, Library, Monitoring, Pool
 from gangform.inputs.serving import Engine, Serving
 from gangform.manifests.monitoring import cluster_rules
 from gangform.plan.cluster import ClusterPlan, plan_cluster
@@ -186,6 +186,14 @@ def test_what_has_to_be_set_for_it_is_said_with_its_check() -> None:
     assert "Prometheus collects the metrics of Kueue's controller" not in needed(
         foundation="existing"
     )
+    labels = needed(node_labels=("example.com/rack", "example.com/row"))
+    assert any("allowlist=nodes=[example.com/rack,example.com/row]" in what for what in labels)
+    board = DashboardInput(namespace="boards")
+    (one,) = (what for what in needed(dashboard=board) if "sidecar" in what)
+    assert "Namespace boards" in one and "grafana_dashboard=1" in one
+    pages = needed(runbook_base="https://r.example.com/")
+    assert "the folder out/prod/runbooks, published at https://r.example.com" in pages
+    assert needed(dashboard=board, enabled=False) == needed(enabled=False)
     gangs = [need.what for need in cluster_plan(UNDER_VOLCANO).prerequisites]
     assert any("controller manager runs with --enable-metrics" in what for what in gangs)
 

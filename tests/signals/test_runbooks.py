@@ -356,6 +356,31 @@ def test_a_queue_has_pages_too(make_plan: MakePlan, backend: str, name: str) -> 
     assert set(links) <= {"README.md", *(f"{each}.md" for each in OF_QUEUES)}
 
 
+@pytest.mark.parametrize(
+    ("form", "backend", "asked"),
+    [
+        ("groups", "kueue", "llm: 2 groups of 24 GPUs in 3 pods"),
+        ("groups of one", "kueue", "llm: 2 groups of 8 GPUs"),
+        ("deployment", "kueue", "llm: 2 replicas of 8 GPUs"),
+        ("sets of one group", "volcano-podgroup", "llm: 2 groups of 16 GPUs in 2 pods"),
+    ],
+)
+def test_a_queue_says_what_each_serving_asks_for(
+    make_plan: MakePlan, form: str, backend: str, asked: str
+) -> None:
+    found = cluster(make_plan(form, admission=Admission(backend=backend, queue="serving")))
+    assert QueueFacts(found.queues[0], found, frozenset()).users == [asked]
+
+
+def test_a_command_says_where_the_number_of_a_group_stands(make_plan: MakePlan) -> None:
+    plan = make_plan()
+    found = {each.name: each for each in alerts(plan)}
+    book = runbooks.Book(ServingFacts(plan, cluster(plan), frozenset()), ())
+    where = "in the label `pod` of the alert"
+    assert where in book.page(found["ServingEngineStalled"])
+    assert where not in book.page(found["ServingRequestErrors"])
+
+
 def test_a_cluster_has_a_page_too(make_plan: MakePlan) -> None:
     facts = ClusterFacts(cluster(make_plan()), frozenset())
     text = runbooks.Book(facts, ()).page(alert("StateMetricsMissing"))

@@ -43,6 +43,12 @@ def test_a_stock_exporter_gets_no_file() -> None:
     assert not list(files(cluster_plan(state_metrics="configured", enabled=False)))
 
 
+def test_labels_of_nodes_that_alerts_read_are_asked_for() -> None:
+    plan = cluster_plan(state_metrics="configured", node_labels=("a.com/rack", "b.com/row"))
+    assert configured(plan)["metricLabelsAllowlist"] == ["nodes=[a.com/rack,b.com/row]"]
+    assert "metricLabelsAllowlist" not in configured(cluster_plan(state_metrics="configured"))
+
+
 @pytest.mark.parametrize(
     ("versions", "kinds"),
     [

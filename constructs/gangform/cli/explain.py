@@ -60,6 +60,8 @@ def _field(arguments: Namespace, target: str, codes: list[str]) -> int:
         near = nearest(target, codes) if "-" in target else []
         if near:
             message = f"there is no code `{target}`; did you mean {either(near)}?"
+        if (alert := _alert(target)) is not None:
+            message = f"`{alert}` is an alert: `gangform runbook SERVING {alert}` prints its page"
         raise UsageError(message) from None
     data = {
         "field": doc.path,
@@ -75,6 +77,13 @@ def _field(arguments: Namespace, target: str, codes: list[str]) -> int:
         blocks += _editions(data)
     _report(arguments.output, blocks, data)
     return 0
+
+
+def _alert(target: str) -> str | None:
+    """The alert of that name."""
+    from gangform.signals.alerts import NAMES
+
+    return next((name for name in NAMES if name.lower() == target.lower()), None)
 
 
 def _editions(data: dict[str, Any]) -> list[Block]:

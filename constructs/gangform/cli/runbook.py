@@ -1,5 +1,7 @@
 """`gangform runbook`: what somebody types who is called about a serving, one page for each of its alerts.
 
+Without a name it lists who has pages.
+
 For machines (`-o json`) the list is one of objects: `alert`, `severity`, `for` (seconds; left out where one look is
 enough), `summary`, `path` (below the folder of the cluster), and `url` where pages are published.
 """
@@ -42,6 +44,9 @@ def runbook(arguments: Namespace) -> int:
     from gangform.signals.runbooks import books
 
     found = [(plan.cluster.name, book) for plan in plans for book in books(plan)]
+    if subject is None and found:
+        _all(found, arguments.output)
+        return 0
     book = _chosen(found, subject)
     if named:
         if arguments.output != "table":
@@ -54,6 +59,20 @@ def runbook(arguments: Namespace) -> int:
     else:
         say(structured([_record(book, alert) for alert in book.alerts], arguments.output))
     return 0
+
+
+def _all(found: Sequence[tuple[str, Book]], output: str) -> None:
+    """Who has pages: for somebody who does not know what it is called here."""
+    if output != "table":
+        made = [
+            {"subject": book.subject, "cluster": cluster, "alerts": len(book.alerts)}
+            for cluster, book in found
+        ]
+        say(structured(made, output))
+        return
+    rows = [(book.subject, cluster, str(len(book.alerts))) for cluster, book in found]
+    title = "who has pages: `gangform runbook NAME` lists those of one"
+    say(as_text([Block(title=title, columns=("name", "cluster", "alerts"), rows=rows)]))
 
 
 def _chosen(found: Sequence[tuple[str, Book]], subject: str) -> Book:

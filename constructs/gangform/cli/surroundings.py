@@ -105,14 +105,20 @@ def runbook(commands: Any) -> None:
         description="Say what to look at and type when an alert fires: a page for each alert of a serving or a queue, "
         "with its own names, selectors and numbers. Where a cluster has `monitoring.runbookBase`, `synth` writes the "
         "same pages to out/CLUSTER/runbooks, and alerts link to them.",
-        examples="  gangform runbook deepseek-r1                        what pages there are\n"
+        examples="  gangform runbook                                    who has pages\n"
+        "  gangform runbook deepseek-r1                        what pages there are\n"
         "  gangform runbook deepseek-r1 ServingGroupsNotReady  one of them\n"
         "  gangform runbook deepseek-r1 -o json",
     )
     file_option(runbook)
     cluster_option(runbook)
     output_option(runbook, formats=("table", "json", "yaml"))
-    runbook.add_argument("subject", metavar="SERVING", help="a serving, or a queue")
+    runbook.add_argument(
+        "subject",
+        nargs="?",
+        metavar="SERVING",
+        help="a serving, or a queue (default: a list of them)",
+    )
     # Called like the words of other commands, so that options may stand before it.
     runbook.add_argument(
         "servings", nargs="*", metavar="ALERT", help="one of its alerts (default: a list of all)"

@@ -28,6 +28,8 @@ SLOW = "ServingSlowFirstTokens"
 STEADILY_SLOW = "ServingSlowFirstTokensForHours"
 
 _VALUE, _POD = "{{ $value }}", "{{ $labels.pod }}"
+_SHARE, _COUNT = "{{ $value | humanizePercentage }}", "{{ $value | humanize }}"
+"""A rate is no whole number: Prometheus would print all of its digits."""
 
 NAMES = (STALLED, ERRORS, SLOW, STEADILY_SLOW, QUEUE, CACHE, PREEMPTED)
 """Every alert that an engine can have."""
@@ -137,7 +139,7 @@ def _cache(series: EngineSeries, cache: str, watched: Watched) -> Alert:
         severity="warning",
         summary="The cache of a group is full and requests wait for it.",
         description=f"The cache of leader {_POD} of {watched.who} has been full for {limits.cache_full}, at "
-        f"{_VALUE} of 1, while requests wait: they wait for others to end, however idle the GPUs are.",
+        f"{_SHARE}, while requests wait: they wait for others to end, however idle the GPUs are.",
     )
 
 
@@ -151,7 +153,7 @@ def _queue(series: EngineSeries, watched: Watched) -> Alert:
         for_=watched.queue_after,
         severity="warning",
         summary="More requests wait than the ready groups of a serving take.",
-        description=f"{_VALUE} requests a ready group of {watched.who} have been waiting, more than "
+        description=f"{_COUNT} requests a ready group of {watched.who} have been waiting, more than "
         f"{watched.queue} for {watched.queue_after}.",
     )
 
@@ -168,9 +170,9 @@ def _preempted(series: EngineSeries, preemptions: str, watched: Watched) -> Aler
         expr=f"{boxed(some)}\n> on (namespace, pod)\n{number(limits.preempted_share)} * {within(series.finished)}",
         for_=limits.preempted,
         severity="warning",
-        summary="A group puts running requests back and reckons them anew.",
-        description=f"Leader {_POD} of {watched.who} took the cache of {_VALUE} running requests within "
-        f"{limits.counted}, more than {number(limits.preempted_share)} of those that finished: each is reckoned again "
+        summary="A group preempts running requests and computes them again.",
+        description=f"Leader {_POD} of {watched.who} took the cache of {_COUNT} running requests within "
+        f"{limits.counted}, more than {percent(limits.preempted_share)} of those that finished: each is computed again "
         "from its start.",
     )
 
@@ -194,8 +196,8 @@ def _errors(series: EngineSeries, watched: Watched) -> Alert:
         for_=limits.failed,
         severity="critical",
         summary="Requests to a serving fail.",
-        description=f"{_VALUE} of 1 of the requests to {watched.who} failed within {limits.counted} by a fault of "
-        f"the engine or of its server, more than {most}.",
+        description=f"{_SHARE} of the requests to {watched.who} failed within {limits.counted} by a fault of "
+        f"the engine or of its server, more than {percent(limits.failed_share)}.",
     )
 
 
@@ -224,10 +226,15 @@ def _slow(series: EngineSeries, watched: Watched, objective: Objective) -> Itera
             for_=lasting,
             severity="critical" if severity == "critical" else "warning",
             summary="Too many requests wait too long for their first token.",
-            description=f"{_VALUE} of 1 of the requests to {watched.who} got their first token later than "
-            f"{objective.bound} s within {short}, and too many within {long}; {number(1 - Fraction(objective.share))} "
+            description=f"{_SHARE} of the requests to {watched.who} got their first token later than "
+            f"{objective.bound} s within {short}, and too many within {long}; {percent(1 - Fraction(objective.share))} "
             f"may, and at this rate a month's share is gone in {'2' if severity == 'critical' else '5'} days.",
         )
+
+
+def percent(share: Fraction) -> str:
+    """A share as people read it: `5%`, as Prometheus writes it."""
+    return f"{number(share * 100)}%"
 
 
 def number(share: Fraction) -> str:

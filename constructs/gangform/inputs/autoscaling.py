@@ -15,6 +15,7 @@ class Autoscaling(Model):
     min: Annotated[int, Field(ge=0, le=MOST_GROUPS)]
     """Groups at the least; 0 only under KEDA, with `bufferQuery`."""
     max: GroupCount
+    """Groups at the most: queue and pool have to hold so many."""
     type: Literal["External", "Pods"] = "External"
     """`External`: the sum over all groups, shared out among them. `Pods`: the average over the leaders that exist, so
     that one which still loads holds further ones back; only prometheus-adapter serves it."""

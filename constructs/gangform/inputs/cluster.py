@@ -167,6 +167,7 @@ class Monitoring(Model):
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Labels that the Prometheus selects rules and monitors by (`release: …` for kube-prometheus-stack)."""
     kube_state_metrics_job: Line = "kube-state-metrics"
+    """Label `job` of its series in Prometheus."""
     node_labels: tuple[LabelKey, ...] = Field(default=(), strict=False)
     """Node labels that kube-state-metrics exports (`--metric-labels-allowlist=nodes=[…]`): those of the levels let an
     alert count free domains, those of a pool tell its nodes from others."""
@@ -192,6 +193,7 @@ class Cluster(Model):
     others'; `existing`: we make none. No default: emitting a queue that another team owns takes over their quota."""
     pools: dict[Name, Pool] = Field(min_length=1)
     gitops: Literal["none", "argocd"] = "none"
+    """Who applies. `argocd`: where each group is a set of its own, each gets a sync wave, one after another."""
     lws_scheduler_provider: Literal["none", "volcano", "unknown"] = "unknown"
     """LWS's `gangSchedulingManagement.schedulerProvider`: a switch of the whole cluster."""
     node_autoscaler: Literal["none", "cluster-autoscaler", "karpenter", "unknown"] = "unknown"

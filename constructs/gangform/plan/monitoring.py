@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gangform.admission.admission import Demand
-from gangform.apis import state_metrics
+from gangform.apis import alerting, state_metrics
 from gangform.apis.alerting import Alert
+from gangform.apis.keys import APP_NAME
 from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare
 from gangform.inputs.cluster import Cluster, Library
 from gangform.inputs.defaults import AlertDefaults, Defaults
@@ -37,6 +38,11 @@ STATE_METRICS_FILE = "kube-state-metrics.yaml"
 """The exporter's configuration, among what comes with a cluster and is no manifest."""
 STATE_METRICS_MISSING = "StateMetricsMissing"
 """The alert that says it is not there."""
+_EXPORTED = (
+    f"kubectl get services -A -l {APP_NAME}=kube-state-metrics && "
+    "kubectl get --raw /api/v1/namespaces/NAMESPACE/services/SERVICE:8080/proxy/metrics"
+)
+"""What kube-state-metrics exports, of which a chart calls the Service as its release."""
 
 
 class MonitoringPlan(NamedTuple):
@@ -155,17 +161,44 @@ def derive(
 
 
 def prerequisites(cluster: Cluster) -> Iterator[Prerequisite]:
-    """What has to be set in the cluster for the alerts that read objects of controllers."""
-    if not cluster.monitoring.enabled or not states(cluster):
+    """What has to be set in the cluster for what `monitoring` declares beyond a stock one."""
+    monitoring = cluster.monitoring
+    if not monitoring.enabled:
         return
-    kinds = ", ".join(f"{kind.kind}s" for kind in state_metrics.declared(cluster.versions.releases))
-    yield Prerequisite(
-        what=f"kube-state-metrics runs with out/{cluster.name}/{STATE_METRICS_FILE}, so that it shows {kinds}",
-        check="kubectl get --raw /api/v1/namespaces/NAMESPACE/services/kube-state-metrics:8080/proxy/metrics | "
-        f"grep -c '^{state_metrics.SETS_CREATED}'",
-        without=f"{STATE_METRICS_MISSING} fires; alerts on groups that are not admitted, on rollouts that are blocked "
-        "and on a controller that lags stay silent",
-    )
+    if states(cluster):
+        kinds = ", ".join(
+            f"{kind.kind}s" for kind in state_metrics.declared(cluster.versions.releases)
+        )
+        yield Prerequisite(
+            what=f"kube-state-metrics runs with out/{cluster.name}/{STATE_METRICS_FILE}, so that it shows {kinds}",
+            check=f"{_EXPORTED} | grep -c '^{state_metrics.SETS_CREATED}'",
+            without=f"{STATE_METRICS_MISSING} fires; alerts on groups that are not admitted, on rollouts that are "
+            "blocked and on a controller that lags stay silent",
+        )
+    if monitoring.node_labels:
+        labels = ",".join(monitoring.node_labels)
+        yield Prerequisite(
+            what=f"kube-state-metrics exports these labels of nodes: --metric-labels-allowlist=nodes=[{labels}]",
+            check=f"{_EXPORTED} | grep -m1 '^{alerting.NODE_LABELS}'",
+            without="no alert tells that a group has nowhere to be rebuilt",
+        )
+    if monitoring.dashboard is not None:
+        board = monitoring.dashboard
+        chosen = ", ".join(f"{key}={value}" for key, value in board.labels.items())
+        yield Prerequisite(
+            what=f"Namespace {board.namespace}, and a sidecar of Grafana that takes ConfigMaps with the label {chosen} "
+            "from there",
+            check=f"kubectl get namespace {board.namespace} && kubectl get pods -A -l {APP_NAME}=grafana -o "
+            """jsonpath='{.items[*].spec.containers[*].env[?(@.name=="LABEL")].value}'""",
+            without="the ConfigMap is refused, or nobody sees the dashboard",
+        )
+    if monitoring.runbook_base is not None:
+        base = monitoring.runbook_base.rstrip("/")
+        yield Prerequisite(
+            what=f"the folder out/{cluster.name}/runbooks, published at {base}",
+            check=f"curl -fsI {base}/SERVING/README.md",
+            without="the links of alerts lead nowhere",
+        )
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:

@@ -61,7 +61,7 @@ def free_places(exporter: Exporter, room: RoomPlan) -> str:
     """How many pods of a group free nodes could take: all together, or those of the domain that could take the most.
 
     Nodes that are not Ready or cordoned take none. It is 0 where there is no other node, and nothing where the exporter
-    knows none at all.
+    knows none at all, or no label that they are told apart by.
     """
     resource = equal("resource", alerting.resource_label(room.resource))
     offers = f"max by (node) ({exporter.everywhere(alerting.NODE_OFFERS, resource)})"
@@ -83,7 +83,13 @@ def free_places(exporter: Exporter, room: RoomPlan) -> str:
         told = (equal(alerting.node_label(key), value) for key, value in room.labels.items())
         nodes.append(f"and on (node)\n{exporter.everywhere(alerting.NODE_LABELS, *told)}")
     places = boxed("\n".join(nodes))
-    known = f"0 * count({exporter.everywhere(alerting.NODE_UNSCHEDULABLE)})"
+    named = [
+        f'{alerting.node_label(key)}!=""' for key in (*room.labels, *filter(None, [room.level]))
+    ]
+    known = exporter.everywhere(
+        alerting.NODE_LABELS if named else alerting.NODE_UNSCHEDULABLE, *named
+    )
+    known = f"0 * count({known})"
     if room.level is None:
         return f"sum {places}\nor\n{known}"
     level = alerting.node_label(room.level)

@@ -115,9 +115,12 @@ class ServingFacts(NamedTuple):
     @property
     def without_one(self) -> str:
         """What is left with one group missing."""
-        least = " at the least" if self.lowest != self.highest else ""
+        varies = self.lowest != self.highest
+        least = " at the least" if varies else ""
         if self.lowest <= 1:
-            return f"With one missing{least} nothing serves."
+            if varies:
+                return "At its minimum nothing serves with one missing."
+            return "With one missing nothing serves."
         kept = self.lowest - 1
         return (
             f"With one missing {kept} of {self.lowest}{least} keep serving, "
@@ -287,12 +290,10 @@ class QueueFacts(NamedTuple):
     @property
     def users(self) -> Sequence[str]:
         """The servings that wait in it, with what a group of each asks for."""
-        found = {
-            demand.serving: f"{demand.serving}: {counted(demand.groups, 'group')} of "
-            f"{demand.size * demand.hardware.gpu.count} GPUs on {counted(demand.size, 'node')}"
-            for demand in self.demands
-        }
-        return [found[name] for name in sorted(found)]
+        mine: dict[str, list[Demand]] = {}
+        for demand in self.demands:
+            mine.setdefault(demand.serving, []).append(demand)
+        return [_user(name, mine[name]) for name in sorted(mine)]
 
     @property
     def file(self) -> str:
@@ -320,6 +321,17 @@ class ClusterFacts(NamedTuple):
     def configuration(self) -> str:
         """The values for kube-state-metrics, below the folder of what is no manifest."""
         return f"{self.cluster.cluster.name}/{STATE_METRICS_FILE}"
+
+
+def _user(serving: str, demands: Sequence[Demand]) -> str:
+    """What a serving asks of a queue at the most; where each group is a set of its own, it asks several times."""
+    one = demands[0]
+    groups = counted(
+        sum(demand.groups for demand in demands), "group" if one.runs_groups else "replica"
+    )
+    gpus = one.group.get(one.hardware.gpu.resource, 0)
+    each = f" in {one.size} pods" if one.size > 1 else ""
+    return f"{serving}: {groups} of {gpus} GPUs{each}"
 
 
 Facts = ServingFacts | QueueFacts | ClusterFacts

@@ -19,8 +19,7 @@ HEAD = """\
 # As a part of kube-prometheus-stack the same stands one level deeper, below `kube-state-metrics:`. Without Helm,
 # `config` is the file of --custom-resource-state-config-file, and `extraRules` goes into the exporter's ClusterRole.
 # A list that your own values have already is replaced by this one, not joined with it.
-# No alert needs labels of pods. For queries of your own by group:
-# metricLabelsAllowlist:
+# No alert needs labels of pods. For queries of your own by group add, below `metricLabelsAllowlist`:
 #   - pods=[{labels}]
 """
 
@@ -38,7 +37,13 @@ def files(plan: ClusterPlan) -> Iterator[tuple[str, str]]:
         return
     labels = ",".join((lws.NAME, lws.GROUP_INDEX, lws.WORKER_INDEX))
     head = HEAD.format(cluster=plan.cluster.name, file=STATE_METRICS_FILE, labels=labels)
-    yield STATE_METRICS_FILE, head + emit([values(kinds)]).decode()
+    yield STATE_METRICS_FILE, head + emit([_labels(plan) | values(kinds)]).decode()
+
+
+def _labels(plan: ClusterPlan) -> dict[str, Any]:
+    """Labels of nodes that alerts count free nodes and domains by."""
+    keys = plan.cluster.monitoring.node_labels
+    return {"metricLabelsAllowlist": [f"nodes=[{','.join(keys)}]"]} if keys else {}
 
 
 def values(kinds: tuple[api.StateKind, ...]) -> dict[str, Any]:
