@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.signals.mutations import mutations
-from tests.signals.rule_tests import Spec, alerting, checks_of, input_series, put, run
+from tests.signals.rule_tests import (
+    Spec,
+    alerting,
+    checks_of,
+    input_series,
+    put,
+    reads,
+    run,
+    touches,
+)
 from tests.signals.scenario import Scenario, Series
 
 _FILE = re.compile(r"^Unit Testing: +(\S+)$", re.MULTILINE)
@@ -36,6 +45,11 @@ class Checked(NamedTuple):
     unnoticed: list[str]
     """Alert and fault of each."""
 
+    @property
+    def not_argued(self) -> list[str]:
+        """Those that nobody says to change nothing."""
+        return [each for each in self.unnoticed if not is_equivalent(each)]
+
 
 def mutants(spec: Spec, *, small: bool) -> list[Mutant]:
     found = []
@@ -57,23 +71,28 @@ def check(
 ) -> Checked:
     """Try every mutation in one scenario after another until it is noticed."""
     everything = alive = mutants(spec, small=small)
-    order = {alert: _most_telling_first(alert, cases) for alert in alerting(spec)}
-    for turn in range(len(cases)):
+    order = {alert: _most_telling_first(rule, cases) for alert, rule in alerting(spec).items()}
+    for turn in range(max(map(len, order.values()), default=0)):
         waiting: dict[str, list[Mutant]] = {}
         for mutant in alive:
-            waiting.setdefault(order[mutant.original][turn], []).append(mutant)
+            for case in order[mutant.original][turn : turn + 1]:
+                waiting.setdefault(case, []).append(mutant)
         noticed = _noticed(promtool, spec, normal, cases, waiting, folder / str(turn))
         alive = [mutant for mutant in alive if mutant.name not in noticed]
     return Checked(len(everything), [f"{each.original}: {each.what}" for each in alive])
 
 
-def _most_telling_first(alert: str, cases: Mapping[str, Scenario]) -> list[str]:
-    def silent(name: str) -> bool:
-        return not any(
-            fires.name == alert for firing in cases[name].at.values() for fires in firing
-        )
+def _most_telling_first(rule: Mapping[str, Any], cases: Mapping[str, Scenario]) -> list[str]:
+    """The cases that are about the rule: first those in which it fires, and of these the shortest."""
 
-    return sorted(cases, key=silent)
+    def key(name: str) -> tuple[bool, int]:
+        at = cases[name].at
+        fires = any(one.name == rule["alert"] for firing in at.values() for one in firing)
+        return not fires, max(at)
+
+    normal = next(name for name, scenario in cases.items() if not scenario.differs)
+    about = (name for name in cases if name == normal or touches(rule, cases[name]))
+    return sorted(about, key=key)
 
 
 def _noticed(
@@ -85,16 +104,17 @@ def _noticed(
     folder: Path,
 ) -> set[str]:
     noticed: set[str] = set()
+    written = alerting(spec)
     left = {case: list(these) for case, these in waiting.items()}
     while left:
         files = []
         for number, (case, these) in enumerate(left.items()):
             rules = {"groups": [{"name": "mutants", "rules": [each.rule for each in these]}]}
             put(folder, f"rules{number}.yaml", rules)
-            written = alerting(spec)
+            read = {name for each in these for name in reads(written[each.original]["expr"])}
             test = {
                 "interval": "1m",
-                "input_series": input_series(normal, cases[case]),
+                "input_series": input_series(normal, cases[case], read),
                 "alert_rule_test": [
                     check
                     for each in these
@@ -108,7 +128,7 @@ def _noticed(
             }
             files.append(put(folder, f"test{number}.yaml", file))
         done = run(promtool, "test", *files)
-        said = _FILE.split(done.stdout + done.stderr)
+        said = _FILE.split(done.said)
         # A rule that fails stops its file: it is noticed, and the others are tried again without it.
         again: dict[str, list[Mutant]] = {}
         texts = dict(zip(said[1::2], said[2::2], strict=True))
