@@ -100,26 +100,30 @@ def checks_of(name: str, rule: Mapping[str, Any], scenario: Scenario) -> list[di
     ]
 
 
-def recorded(spec: Spec, scenario: Scenario) -> list[dict[str, Any]]:
-    """What the recording rules are to have written; a record that is not named has no value."""
+def records_of(name: str, rule: Mapping[str, Any], scenario: Scenario) -> list[dict[str, Any]]:
+    """What a recording rule under some name is to have written; a record that is not named has no value."""
+    serving, record = rule["labels"]["serving"], rule["record"]
+    labels = f'{name}{{namespace="m",serving="{serving}"}}'
     return [
         {
-            "expr": rule["record"],
+            "expr": name,
             "eval_time": f"{minute}m",
-            "exp_samples": [
-                {
-                    "labels": f'{rule["record"]}{{namespace="m",serving="{rule["labels"]["serving"]}"}}',
-                    "value": values[rule["record"]],
-                }
-            ]
-            if rule["record"] in values
+            "exp_samples": [{"labels": labels, "value": values[record]}]
+            if record in values
             else [],
         }
         for minute, values in scenario.records.items()
+    ]
+
+
+def recording(spec: Spec) -> dict[str, dict[str, Any]]:
+    """The recording rules by name."""
+    return {
+        rule["record"]: rule
         for group in spec["groups"]
         for rule in group["rules"]
         if "record" in rule
-    ]
+    }
 
 
 def reads(expr: str) -> set[str]:
@@ -200,7 +204,11 @@ def cases_files(
             for alert, rule in alerting(rules).items()
             for check in checks_of(alert, rule, scenario)
         ]
-        records = recorded(rules, scenario)
+        records = [
+            check
+            for record, rule in recording(rules).items()
+            for check in records_of(record, rule, scenario)
+        ]
         test = {
             "name": name,
             "interval": "1m",

@@ -123,8 +123,8 @@ def cordoned(node: str) -> str:
     return of_node("kube_node_spec_unschedulable", node)
 
 
-def node_ready(node: str) -> str:
-    return of_node("kube_node_status_condition", node, condition="Ready", status="true")
+def node_ready(node: str, condition: str = "Ready", status: str = "true") -> str:
+    return of_node("kube_node_status_condition", node, condition=condition, status=status)
 
 
 def offers(node: str) -> str:
