@@ -71,22 +71,27 @@ def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
     }
     if scaling.keda is None:
         return every
-    return {**every, **(_from_zero(plan, scaling) if not scaling.lowest else _by_keda(scaling))}
+    return {
+        **every,
+        **(_from_zero(plan, scaling) if not scaling.lowest else _by_keda(scaling, normal)),
+    }
 
 
-def _by_keda(scaling: ScalingPlan) -> dict[str, Scenario]:
+def _by_keda(scaling: ScalingPlan, normal: Series) -> dict[str, Scenario]:
     """KEDA keeps what is there while its query has no result, and its autoscaler sees nothing of it."""
-    name, alone = scaling.autoscaler, {engine(rank="1"): None}
+    name, ours = scaling.autoscaler, ('namespace="m"', f'{LABEL}="llm"')
+    waiting = (each for each in normal if each.startswith("vllm:num_requests_waiting{"))
+    none = {each: None for each in waiting if all(label in each for label in ours)}
     lost = in_namespace(LOST, 2)
     return {
         "nobody scrapes the leaders": Scenario(
-            {engine(): "3+0x9 stale", **alone}, {29: [], 30: [lost]}
+            {**none, engine(): "3+0x9 stale"}, {29: [], 30: [lost]}
         ),
         "the first leader still loads": Scenario(
-            {engine(): f"_x15 {steady(0)}", **alone}, {minute: [] for minute in (10, 15, 19, 90)}
+            {**none, engine(): f"_x15 {steady(0)}"}, {minute: [] for minute in (10, 15, 19, 90)}
         ),
         "the series come back": Scenario(
-            {engine(): f"_x40 {steady(0)}", **alone}, {19: [], 30: [lost], 41: []}
+            {**none, engine(): f"_x40 {steady(0)}"}, {19: [], 30: [lost], 41: []}
         ),
         "KEDA is not there": Scenario(
             {most(name): None, wish(name): None, inactive(name): None}, {90: []}

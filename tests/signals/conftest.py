@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from tests.signals.forms import plan_of
+from tests.signals.forms import FORMS, plan_of
+from tests.signals.rule_tests import Spec, rule_file, without
 from tests.signals.scenario import MakePlan
 
 
@@ -20,3 +21,10 @@ def promtool() -> str:
     if found is None:
         pytest.skip("no promtool on PATH; Debian has it in the package `prometheus`")
     return found
+
+
+@pytest.fixture(scope="session")
+def specs() -> dict[str, Spec]:
+    """What is new in the rules of each form."""
+    known: set[str] = set()
+    return {form: without(rule_file(plan_of(form)), known) for form in FORMS}

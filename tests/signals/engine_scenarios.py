@@ -1,11 +1,12 @@
 """What may happen to engines as their own series show it, and which alert fires at which minute.
 
-Each leader is scraped by the serving's monitor. The neighbour `llm-x` is in every fault at once, all the time.
+Each leader is scraped by the serving's monitor. The neighbour `llm-x`, and a serving of the same name in another
+namespace, are in every fault at once, all the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tests.signals.scenario import Fires, Scenario, Series, in_namespace, steady, then
 from tests.signals.world import World
@@ -27,8 +28,15 @@ def leaders(plan: ServingPlan) -> list[str]:
 class Leader:
     """The series of one leader: labels of the scrape, then those of the engine."""
 
-    def __init__(self, plan: ServingPlan, pod: str, app: str = "llm", address: str = "10.0.0.1"):
-        self.inside = {"job": f"m/{app}", "namespace": "m", "pod": pod}
+    def __init__(
+        self,
+        plan: ServingPlan,
+        pod: str,
+        app: str = "llm",
+        address: str = "10.0.0.1",
+        namespace: str = "m",
+    ):
+        self.inside = {"job": f"{namespace}/{app}", "namespace": namespace, "pod": pod}
         self.inside |= {"instance": f"{address}:8000", "app_kubernetes_io_name": app}
         if plan.choice.form.can.makes_stateful_sets:
             self.inside[SETS] = pod.rpartition("-")[0]
@@ -98,7 +106,13 @@ def normal(plan: ServingPlan) -> Series:
     found: Series = {}
     for index, pod in enumerate(leaders(plan)):
         found |= Leader(plan, pod, address=f"10.0.0.{index}").healthy()
+    found |= Leader(plan, leaders(plan)[0], "llm", "10.0.2.1", "n").broken()
     return found | Leader(plan, "llm-x-0", "llm-x", "10.0.1.1").broken()
+
+
+def by_another_monitor(states: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The same series once more, as a second monitor of the leaders gives them."""
+    return {name.replace('job="m/llm"', 'job="m/own"'): values for name, values in states.items()}
 
 
 def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
@@ -110,6 +124,14 @@ def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
         cases["requests end by a fault of the engine"] = Scenario(
             {one.finished("error"): "0+0x20 40+40x100"},
             {20: [], 60: [in_namespace(ERRORS, 0.25)]},
+        )
+        cases["engines fail as many requests as are told, and as may fail"] = Scenario(
+            {
+                two.finished("stop"): steady(9),
+                one.finished("stop"): then((9, 70), (104, 1)),
+                one.finished("error"): then((0, 30), (5, 40), (10, 1)),
+            },
+            {30: [], 40: [in_namespace(ERRORS)], 75: [], 80: []},
         )
     if plan.serving.objectives is not None:
         cases |= dict(_slow(one, two))
@@ -133,6 +155,17 @@ def _hanging(plan: ServingPlan, one: Leader, first: str) -> Iterator[tuple[str, 
         Scenario(
             {one.steps(): "0+600x30 18000+0x29 18600+600x60"},
             {30: [], 36: [], 37: [hangs], 60: [hangs], 61: [], 90: []},
+        ),
+    )
+    hung = "0+600x30 18000+0x90"
+    yield (
+        "a second monitor comes while an engine hangs",
+        Scenario(
+            {
+                one.steps(): hung,
+                **by_another_monitor({one.steps(): f"_x33 {steady(18000)}"}),
+            },
+            {36: [], 37: [hangs]},
         ),
     )
     yield (
@@ -281,6 +314,42 @@ def _load(
             },
             {minute: [] for minute in (31, 35, 40, 44)},
         ),
+    )
+    yield (
+        "as many requests fail as are told, and as may fail",
+        Scenario(
+            {
+                two.answers("2xx"): steady(9),
+                one.answers("2xx"): then((9, 70), (104, 1)),
+                one.answers("5xx"): then((0, 30), (5, 40), (10, 1)),
+            },
+            {30: [], 40: [in_namespace(ERRORS)], 75: [], 80: []},
+        ),
+    )
+    yield (
+        "as many requests lose their cache as may, one more, and a tenth of those that finish",
+        Scenario(
+            {
+                one.finished("stop"): then((9, 100), (209, 1)),
+                preempted: then((0, 30), (10, 40), (21, 30), (41, 1)),
+            },
+            {42: [], 44: [], 82: [at(first, PREEMPTED, 11)], 112: []},
+        ),
+    )
+    queues: dict[str, str | None] = {
+        name: steady(limit) for name in (waiting, two.engine("num_requests_waiting"))
+    }
+    once = {**one.healthy(), **two.healthy(), **queues}
+    yield (
+        "a second monitor scrapes the leaders",
+        Scenario({**queues, **by_another_monitor(once)}, {90: []}),
+    )
+    halves: dict[str, str | None] = dict.fromkeys(
+        (one.cache, one.cache.replace('engine="0"', 'engine="1"')), "0.6+0x120"
+    )
+    yield (
+        "two engines of a pod have caches of their own",
+        Scenario({**halves, waiting: steady(3)}, {60: []}),
     )
     yield "clients go away", Scenario({one.finished("abort"): "0+60x120"}, {60: [], 90: []})
 

@@ -14,7 +14,7 @@ ALWAYS = "vector(1)"
 _SELECTOR = re.compile(r"\{[^{}]*\}")
 _MATCHER = re.compile(r'(\w+)(=~|!=|=)("(?:[^"\\]|\\.)*")')
 _SET_OPERATOR = re.compile(r"\b(?:and|or|unless)\b(?: on \([^()]*\))?")
-_COMPARISON = re.compile(r" (==|!=|>=|<=|>|<)(?= )")
+_COMPARISON = re.compile(r"\s(==|!=|>=|<=|>|<)(?= )")
 _NUMBER = re.compile(r"(?<= [=!<>]= )\d+|(?<= [<>] )\d+")
 _FOLD = re.compile(r"\bmax by \([^()]*\)")
 _OTHER = {"==": "!=", "!=": "==", ">": ">=", ">=": ">", "<": "<=", "<=": "<"}

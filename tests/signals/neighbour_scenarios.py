@@ -49,7 +49,25 @@ def two_exporters_show_a_group_that_is_not_ready(world: World) -> Scenario:
     return Scenario({**wrong, **by_two_exporters(wrong)}, {29: told[:1], 40: told})
 
 
+def two_exporters_show_a_leader_that_is_not_scraped(world: World) -> Scenario:
+    leader = world.leaders[0]
+    wrong = {**world.healthy(), up(leader): steady(0)}
+    told = in_namespace("ServingLeaderNotScraped", pod=leader)
+    return Scenario({**wrong, **by_two_exporters(wrong)}, {9: [], 10: [told]})
+
+
+def two_exporters_show_a_group_that_lost_a_worker(world: World) -> Scenario:
+    if world.size == 1:
+        return Scenario({}, {40: []})
+    leader = world.leaders[0]
+    wrong = {**world.healthy(), set_ready(leader): steady(world.size - 2)}
+    told = in_namespace("ServingLeaderReadyGroupIncomplete", pod=leader)
+    return Scenario({**wrong, **by_two_exporters(wrong)}, {1: [], 2: [told]})
+
+
 SCENARIOS = [
+    two_exporters_show_a_leader_that_is_not_scraped,
+    two_exporters_show_a_group_that_lost_a_worker,
     all_is_wrong_elsewhere,
     leaders_are_ready_without_workers_elsewhere,
     two_exporters_show_a_group_that_is_not_ready,

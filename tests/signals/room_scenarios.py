@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from tests.signals.group_scenarios import FEWER, lost
+from tests.signals.group_scenarios import FEWER, NOTHING, lost, not_endpoints
 from tests.signals.scenario import (
     Fires,
     Scenario,
     Series,
     asks,
+    by_two_exporters,
     cordoned,
     in_namespace,
     node_ready,
     of_node,
     phase,
+    ready,
     revision,
     steady,
     then,
+    up,
     updated,
+    wanted,
 )
 from tests.signals.world import World, elsewhere, node
 
@@ -30,9 +34,7 @@ def free(world: World) -> list[str]:
     return [f"free-{index}" for index in range(world.size)]
 
 
-def normal(plan: ServingPlan) -> Series:
-    """Room for one group. Half a node, a node of another shape, one that is down and one that is cordoned are none."""
-    world = World.of(plan)
+def _nodes(world: World) -> Series:
     found: Series = {}
     for name in free(world):
         found |= node(name, "empty", world.level)
@@ -43,6 +45,13 @@ def normal(plan: ServingPlan) -> Series:
     found |= {asks("half", "half"): steady(8 - world.gpus // 2)}
     found |= {phase("half", "Running"): steady(1)}
     found |= {asks("ended", "free-0"): steady(8), phase("ended", "Succeeded"): steady(1)}
+    return found
+
+
+def normal(plan: ServingPlan) -> Series:
+    """Room for one group. Half a node, a node of another shape, one that is down and one that is cordoned are none."""
+    world = World.of(plan)
+    found = _nodes(world)
     mislead = elsewhere(found)
     other = 'job="kube-state-metrics"', 'job="other"'
     mislead |= {asks("half", "free-0").replace(*other): steady(8)}
@@ -167,7 +176,52 @@ def no_labels_are_exported(world: World, normal: Series) -> Scenario:
     return Scenario({**dict.fromkeys(gone), node_ready("free-0"): steady(0)}, {40: []})
 
 
+def two_exporters_show_no_room(world: World) -> Scenario:
+    """No node, no pod and no request is counted twice."""
+    one = pods_wait_and_there_is_no_room(world)
+    if not one.differs or world.level is not None:
+        return Scenario({}, {40: []})
+    wrong = {**world.healthy(), **_nodes(world), **one.differs}
+    return one._replace(differs={**one.differs, **by_two_exporters(wrong)})
+
+
+def pods_wait_and_no_node_is_ready(world: World) -> Scenario:
+    """The control plane has lost them all."""
+    if not world.grouped or world.spare:
+        return Scenario({}, {40: []})
+    differs = {**no_node_is_ready(world).differs, **lost(world, world.leaders[1])}
+    told_ = [in_namespace(FEWER, 1), in_namespace("ServingGroupPodsPending", world.size)]
+    return Scenario(differs, {29: told_[:1], 30: [*told_, _fires(world, 0)]})
+
+
+def a_group_pulls_and_there_is_no_more_room(world: World) -> Scenario:
+    """It has its nodes, and waits for none."""
+    if not world.grouped or world.spare:
+        return Scenario({}, {40: []})
+    leader = world.leaders[1]
+    differs: dict[str, str | None] = {phase(pod): steady(1) for pod in world.group(leader)}
+    differs |= {ready(leader): steady(0), up(leader): steady(0), **not_endpoints(world, leader)}
+    return Scenario({**differs, **_short(world)}, {40: [in_namespace(FEWER, 1)]})
+
+
+def the_only_group_has_no_room_and_then_is_not_wanted(world: World) -> Scenario:
+    """Pods that are left of it wait, and nobody misses them."""
+    if not world.grouped or world.spare or len(world.sets) > 1:
+        return Scenario({}, {40: []})
+    other = world.leaders[0]
+    differs = {**pods_wait_and_there_is_no_room(world).differs, **not_endpoints(world, other)}
+    differs |= {ready(other): None, up(other): None, wanted(world.sets[0]): then((1, 50), (0, 1))}
+    pending = in_namespace("ServingGroupPodsPending", world.size)
+    none = _fires(world, world.size - 1)
+    nothing = [in_namespace(FEWER, 0), in_namespace(NOTHING, 0)]
+    return Scenario(differs, {29: nothing, 30: [*nothing, pending, none], 52: [pending]})
+
+
 SCENARIOS = [
+    two_exporters_show_no_room,
+    pods_wait_and_no_node_is_ready,
+    a_group_pulls_and_there_is_no_more_room,
+    the_only_group_has_no_room_and_then_is_not_wanted,
     another_pod_takes_the_spare,
     a_node_of_the_spare_is_lost,
     no_node_is_ready,

@@ -6,9 +6,10 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from tests.signals.scenario import Fires, Scenario, Series
@@ -18,7 +19,22 @@ from gangform.plan.serving import ServingPlan
 
 Spec = dict[str, Any]
 
+_WORD = re.compile(r"[a-zA-Z_][\w:]*")
 PLACEHOLDER = re.compile(r"\{\{ \$(value|labels\.(\w+))((?: \| \w+)*) \}\}")
+
+
+class Done(NamedTuple):
+    """What promtool found."""
+
+    returncode: int
+    said: str
+
+
+class Case(NamedTuple):
+    """A scenario as a file."""
+
+    path: Path
+    assertions: int
 
 
 def rule_file(plan: ServingPlan) -> Spec:
@@ -94,52 +110,128 @@ def checks_of(name: str, rule: Mapping[str, Any], scenario: Scenario) -> list[di
     ]
 
 
-def recorded(spec: Spec, scenario: Scenario) -> list[dict[str, Any]]:
-    """What the recording rules are to have written; a record that is not named has no value."""
+def records_of(name: str, rule: Mapping[str, Any], scenario: Scenario) -> list[dict[str, Any]]:
+    """What a recording rule under some name is to have written; a record that is not named has no value."""
+    serving, record = rule["labels"]["serving"], rule["record"]
+    labels = f'{name}{{namespace="m",serving="{serving}"}}'
     return [
         {
-            "expr": rule["record"],
+            "expr": name,
             "eval_time": f"{minute}m",
-            "exp_samples": [
-                {
-                    "labels": f'{rule["record"]}{{namespace="m",serving="{rule["labels"]["serving"]}"}}',
-                    "value": values[rule["record"]],
-                }
-            ]
-            if rule["record"] in values
+            "exp_samples": [{"labels": labels, "value": values[record]}]
+            if record in values
             else [],
         }
         for minute, values in scenario.records.items()
-        for group in spec["groups"]
-        for rule in group["rules"]
-        if "record" in rule
     ]
 
 
-def input_series(normal: Series, scenario: Scenario) -> list[dict[str, str]]:
+def recording(spec: Spec) -> dict[str, dict[str, Any]]:
+    """The recording rules by name."""
+    return {
+        rule["record"]: rule
+        for group in spec["groups"]
+        for rule in group["rules"]
+        if "record" in rule
+    }
+
+
+def reads(expr: str) -> set[str]:
+    """Every word of an expression: those that are called like a series name one that it reads."""
+    return {*_WORD.findall(expr)}
+
+
+def input_series(normal: Series, scenario: Scenario, read: set[str]) -> list[dict[str, str]]:
+    """The state of a scenario, as far as somebody reads it."""
     states = {**normal, **scenario.differs}
-    return [{"series": key, "values": values} for key, values in states.items() if values]
+    return [
+        {"series": key, "values": values}
+        for key, values in states.items()
+        if values and metric(key) in read
+    ]
 
 
-def cases_file(spec: Spec, normal: Series, cases: Mapping[str, Scenario]) -> Spec:
-    """Every case with every alert at every minute that it names, and every record."""
-    written = alerting(spec)
-    tests = []
-    for name, scenario in cases.items():
-        tests.append(
-            {
-                "name": name,
-                "interval": "1m",
-                "input_series": input_series(normal, scenario),
-                "alert_rule_test": [
-                    check
-                    for alert, rule in written.items()
-                    for check in checks_of(alert, rule, scenario)
-                ],
-                "promql_expr_test": recorded(spec, scenario),
-            }
-        )
-    return {"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": tests}
+def metric(series: str) -> str:
+    return series.partition("{")[0]
+
+
+def touches(rule: Mapping[str, Any], scenario: Scenario) -> bool:
+    """Whether anything that the rule reads differs from the normal state, in which nothing fires."""
+    return not reads(rule["expr"]).isdisjoint(map(metric, scenario.differs))
+
+
+def touched(spec: Spec, scenario: Scenario, *, all_: bool) -> Spec:
+    """The rules that a scenario is about, or `all_`; records where it says what is recorded.
+
+    What reads nothing that differs finds what it finds in the normal state, where every alert is silent: that a
+    scenario expects no such alert is checked here.
+    """
+    groups = []
+    for group in spec["groups"]:
+        kept = []
+        for rule in group["rules"]:
+            if "record" in rule:
+                told = bool(scenario.records)
+            else:
+                told = all_ or touches(rule, scenario)
+                assert told or rule["alert"] not in {
+                    fires.name for firing in scenario.at.values() for fires in firing
+                }
+            if told:
+                kept.append(rule)
+        if kept:
+            groups.append({**group, "rules": kept})
+    return {"groups": groups}
+
+
+def cases_files(
+    spec: Spec,
+    normal: Series,
+    cases: Mapping[str, Scenario],
+    folder: Path,
+    *,
+    all_: bool = False,
+) -> Iterator[Case]:
+    """Every case with the alerts that it is about, or `all_`, at every minute that it names; and every record.
+
+    The first case in which nothing differs has all of them.
+    """
+    first = next((name for name, scenario in cases.items() if not scenario.differs), None)
+    assert all_ or first is not None, "no scenario is the normal state"
+    for number, (name, scenario) in enumerate(cases.items()):
+        rules = touched(spec, scenario, all_=all_ or name == first)
+        if not rules["groups"]:
+            continue
+        put(folder, f"rules{number}.yaml", rules)
+        read = {
+            each
+            for group in rules["groups"]
+            for rule in group["rules"]
+            for each in reads(rule["expr"])
+        }
+        alerts = [
+            check
+            for alert, rule in alerting(rules).items()
+            for check in checks_of(alert, rule, scenario)
+        ]
+        records = [
+            check
+            for record, rule in recording(rules).items()
+            for check in records_of(record, rule, scenario)
+        ]
+        test = {
+            "name": name,
+            "interval": "1m",
+            "input_series": input_series(normal, scenario, read),
+            "alert_rule_test": alerts,
+            "promql_expr_test": records,
+        }
+        file = {
+            "rule_files": [f"rules{number}.yaml"],
+            "evaluation_interval": "1m",
+            "tests": [test],
+        }
+        yield Case(put(folder, f"test{number}.yaml", file), len(alerts) + len(records))
 
 
 def put(folder: Path, name: str, content: object) -> Path:
@@ -150,7 +242,21 @@ def put(folder: Path, name: str, content: object) -> Path:
     return path
 
 
-def run(promtool: str, what: str, *files: Path) -> subprocess.CompletedProcess[str]:
+def run(promtool: str, what: str, *files: Path) -> Done:
+    """What promtool says of the files: two of it share them, since one of it uses one processor."""
+    with ThreadPoolExecutor() as pool:
+        done = [
+            *pool.map(
+                lambda part: _run(promtool, what, part), filter(None, (files[::2], files[1::2]))
+            )
+        ]
+    return Done(
+        max(each.returncode for each in done),
+        "\n".join(f"{each.stdout}{each.stderr}" for each in done),
+    )
+
+
+def _run(promtool: str, what: str, files: Sequence[Path]) -> subprocess.CompletedProcess[str]:
     command = [promtool, what, "rules", *map(str, files)]
     # Its tests are short: collecting garbage takes longer than what it would save.
     environment = {**os.environ, "GOGC": "800"}

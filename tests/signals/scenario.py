@@ -46,11 +46,11 @@ def series(name: str, **labels: str) -> str:
 
 
 def in_another_namespace(states: Mapping[str, str | None]) -> dict[str, str | None]:
-    """What is so in a namespace that is not ours."""
+    """What is so in a namespace that is not ours; but two pods do not ask for the same GPUs of a node."""
     return {
         name.replace('namespace="m"', 'namespace="n"').replace("m/llm", "n/llm"): values
         for name, values in states.items()
-        if 'namespace="m"' in name
+        if 'namespace="m"' in name and not name.startswith("kube_pod_container_resource_requests")
     }
 
 
@@ -123,8 +123,8 @@ def cordoned(node: str) -> str:
     return of_node("kube_node_spec_unschedulable", node)
 
 
-def node_ready(node: str) -> str:
-    return of_node("kube_node_status_condition", node, condition="Ready", status="true")
+def node_ready(node: str, condition: str = "Ready", status: str = "true") -> str:
+    return of_node("kube_node_status_condition", node, condition=condition, status=status)
 
 
 def offers(node: str) -> str:

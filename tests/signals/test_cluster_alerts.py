@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from tests.signals import mutation_check
 from tests.signals.forms import FORMS, HARDWARE, MODEL, NOBODY, RUNBOOKS
 from tests.signals.queue_scenarios import (
     KUEUE,
@@ -16,7 +18,7 @@ from tests.signals.queue_scenarios import (
     VOLCANO,
     VOLCANO_SCENARIOS,
 )
-from tests.signals.rule_tests import PLACEHOLDER, Spec, alerting, cases_file, put, run
+from tests.signals.rule_tests import PLACEHOLDER, Spec, alerting, cases_files, put, run
 from tests.signals.scenario import Scenario, Series
 
 from gangform.bundle import foundation
@@ -28,6 +30,7 @@ from gangform.plan.serving import plan_serving
 from gangform.signals.alerts import NAMES
 from gangform.units import Seconds
 
+Record = Callable[[str, object], None]
 UNDER_KUEUE, UNDER_VOLCANO = FORMS["shown, under kueue"], FORMS["shown, under volcano"]
 LIBRARY = Library(models={"small": MODEL}, hardware={"eight": HARDWARE})
 
@@ -240,19 +243,26 @@ def test_every_alert_of_a_cluster_fires_in_a_scenario(case: str) -> None:
 @pytest.mark.go
 @pytest.mark.parametrize("case", CASES)
 def test_alerts_of_a_cluster_fire_when_they_should_and_only_then(
-    case: str, promtool: str, tmp_path: Path
+    case: str, promtool: str, tmp_path: Path, record_property: Record
 ) -> None:
     plan, name, normal, scenarios = CASES[case]
     spec = specs(plan)[name]
-    rules = put(tmp_path, "rules.yaml", spec)
-    done = run(promtool, "check", rules)
-    assert done.returncode == 0, done.stdout + done.stderr
-    tests = put(tmp_path, "test.yaml", cases_file(spec, normal, scenarios))
-    done = run(promtool, "test", tests)
-    assert done.returncode == 0, done.stdout + done.stderr
-    # And a rule that never fires is noticed, whichever it is.
-    for rule in alerting(spec).values():
-        kept, rule["expr"] = rule["expr"], "vector(0) > 1"
-        put(tmp_path, "rules.yaml", spec)
-        assert run(promtool, "test", tests).returncode != 0, rule["alert"]
-        rule["expr"] = kept
+    done = run(promtool, "check", put(tmp_path, "rules.yaml", spec))
+    assert done.returncode == 0, done.said
+    files = [*cases_files(spec, normal, scenarios, tmp_path)]
+    done = run(promtool, "test", *(each.path for each in files))
+    assert done.returncode == 0, done.said
+    record_property("assertions on rules", sum(each.assertions for each in files))
+
+
+@pytest.mark.go
+@pytest.mark.parametrize("case", CASES)
+def test_every_small_fault_in_a_rule_of_a_cluster_is_noticed(
+    case: str, promtool: str, tmp_path: Path, record_property: Record
+) -> None:
+    plan, name, normal, scenarios = CASES[case]
+    spec = specs(plan)[name]
+    found = mutation_check.check(promtool, spec, normal, scenarios, tmp_path, small=True)
+    record_property("mutations of rules", found.made)
+    record_property("mutations that change nothing", found.argued)
+    assert not found.unnoticed

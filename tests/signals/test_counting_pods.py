@@ -16,7 +16,7 @@ from tests.signals.group_scenarios import (
     a_worker_is_lost_and_its_leader_stays_ready,
     no_leader_is_ready,
 )
-from tests.signals.rule_tests import cases_file, input_series, put, rule_file, run
+from tests.signals.rule_tests import cases_files, input_series, put, reads, rule_file, run
 from tests.signals.scenario import Scenario, series, steady, then
 from tests.signals.sources import tried
 from tests.signals.world import World
@@ -55,20 +55,15 @@ def test_the_page_quotes_two_expressions() -> None:
 @pytest.mark.go
 def test_ours_fire_where_those_that_are_seen_do_not(promtool: str, tmp_path: Path) -> None:
     spec = rule_file(plan_of())
-    file = cases_file(spec, *tried(plan_of())._replace(cases=CASES))
-    for test in file["tests"]:
-        minutes = {check["eval_time"] for check in test["alert_rule_test"]}
-        test["alert_rule_test"] += [
-            {"eval_time": minute, "alertname": f"Seen{number}", "exp_alerts": []}
-            for minute in minutes
-            for number in range(len(SEEN))
-        ]
-        assert any(check["exp_alerts"] for check in test["alert_rule_test"])
     seen = [{"alert": f"Seen{number}", "expr": text} for number, text in enumerate(SEEN)]
     spec["groups"].append({"name": "seen", "rules": seen})
-    put(tmp_path, "rules.yaml", spec)
-    done = run(promtool, "test", put(tmp_path, "test.yaml", file))
-    assert done.returncode == 0, done.stdout + done.stderr
+    for scenario in CASES.values():
+        fires = {each.name for firing in scenario.at.values() for each in firing}
+        assert fires
+        assert fires.isdisjoint(rule["alert"] for rule in seen)
+    files = cases_files(spec, *tried(plan_of())._replace(cases=CASES), tmp_path, all_=True)
+    done = run(promtool, "test", *(each.path for each in files))
+    assert done.returncode == 0, done.said
 
 
 @pytest.mark.go
@@ -81,7 +76,8 @@ def test_the_first_would_fire_if_its_series_were_there(promtool: str, tmp_path: 
         {"eval_time": "9m", "alertname": "Seen", "exp_alerts": []},
         {"eval_time": "11m", "alertname": "Seen", "exp_alerts": [{"exp_labels": {"model": "m"}}]},
     ]
-    test = {"interval": "1m", "input_series": input_series({}, half), "alert_rule_test": checks}
+    inputs = input_series({}, half, reads(SEEN[0]))
+    test = {"interval": "1m", "input_series": inputs, "alert_rule_test": checks}
     file = {"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [test]}
     done = run(promtool, "test", put(tmp_path, "test.yaml", file))
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, done.said

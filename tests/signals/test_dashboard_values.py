@@ -223,7 +223,7 @@ def evaluated(
     case = {"interval": "1m", "input_series": inputs, "promql_expr_test": tests}
     content = {"rule_files": files, "evaluation_interval": "1m", "tests": [case]}
     done = run(promtool, "test", put(folder, "test.yaml", content))
-    return "" if done.returncode == 0 else done.stdout + done.stderr
+    return "" if done.returncode == 0 else done.said
 
 
 @pytest.mark.parametrize("state", STATES)

@@ -152,6 +152,8 @@ def test_a_queue_is_deep_beyond_what_the_autoscaler_accepts(make_plan: MakePlan)
     assert limit(make_plan()) == ("20", 600)
     assert limit(scaled()) == ("16", 120 + 900 + 300)
     assert limit(scaled(target=30)) == ("60", 120 + 900 + 300)
+    # KEDA asks for the series as it is called.
+    assert limit(make_plan("by keda")) == ("16", 120 + 900 + 300)
     # A target of another metric says nothing of waiting requests.
     assert limit(scaled(target=30, metric="gpu_share")) == ("20", 120 + 900 + 300)
 

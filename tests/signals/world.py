@@ -105,6 +105,10 @@ class World(NamedTuple):
         like workers of ours.
         """
         found: Series = {wanted("llm-x"): steady(2), set_ready("llm-x"): steady(0)}
+        # It stands in the middle of a rollout, and its first leader lives for the fourth time.
+        found |= {revision("current", "llm-x", "a"): steady(1), updated("llm-x"): steady(1)}
+        found |= {revision("update", "llm-x", "b"): steady(1)}
+        found |= {created("llm-x-0", uid): steady(1) for uid in "1234"}
         found |= {ready("llm-x-0"): steady(1), set_ready("llm-x-0"): steady(0)}
         found |= {phase("llm-x-1"): steady(1), ready("llm-x-1"): steady(0)}
         found |= {wanted("llm-7"): steady(3), phase("llm-7-0"): steady(1)}
@@ -120,6 +124,8 @@ class World(NamedTuple):
 
 def node(name: str, domain: str, level: str | None, *, ready: int = 1, gpus: int = 8) -> Series:
     found = {cordoned(name): steady(0), node_ready(name): steady(ready), offers(name): steady(gpus)}
+    found[node_ready(name, status="false")] = steady(1 - ready)
+    found[node_ready(name, "DiskPressure")] = steady(1 - ready)
     if level is not None:
         found[told(name, **{level: domain})] = steady(1)
     return found

@@ -146,7 +146,9 @@ def _cache(series: EngineSeries, cache: str, watched: Watched) -> Alert:
 def _queue(series: EngineSeries, watched: Watched) -> Alert:
     waiting = watched.select(series.waiting)
     groups = f"count by (namespace) (max by (namespace, pod) ({waiting}))"
-    each = f"sum by (namespace) ({waiting})\n/ on (namespace)\n{groups}"
+    # Two monitors of one leader show its queue twice.
+    once = f"max by (namespace, pod, {series.engine}) ({waiting})"
+    each = f"sum by (namespace) ({once})\n/ on (namespace)\n{groups}"
     return Alert(
         name=QUEUE,
         expr=f"{boxed(each)} > {watched.queue}",

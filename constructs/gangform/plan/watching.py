@@ -41,8 +41,11 @@ def engine_quiet(least: Seconds, context: int, rate: int) -> Seconds:
 
 @formula("20 a ready group; 2 x the target of an autoscaler", source="observability §1.8, §3.3")
 def queue_limit(scaling: ScalingPlan | None, waiting_metric: str, limits: AlertDefaults) -> int:
-    """How many requests may wait a ready group. A target that counts something else says nothing of waiting ones."""
-    if scaling is None or scaling.metric != waiting_metric.replace(":", "_"):
+    """How many requests may wait a ready group. A target that counts something else says nothing of waiting ones.
+
+    An adapter of custom metrics knows the series without its colon, KEDA asks for it as it is.
+    """
+    if scaling is None or scaling.metric.replace(":", "_") != waiting_metric.replace(":", "_"):
         return limits.queue
     return limits.queue_over_target * scaling.target
 
