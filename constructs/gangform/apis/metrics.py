@@ -156,6 +156,27 @@ def unclosed(expression: str) -> str:
     return opened[0] if opened else ""
 
 
+_STRANGE: Final = re.compile(r"[^\w\s:.,+*/%^<>=!@~(){}\[\]-]|[^\W\d_a-zA-Z]|\{\s*\{", re.ASCII)
+
+
+def strange(expression: str) -> str:
+    """The first sign outside of texts and comments that PromQL has no use for; empty where there is none."""
+    found = _STRANGE.search(_HALVES.sub(_blank, expression))
+    return found[0] if found else ""
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " if len(found[0]) > 1 else found[0]
+
+
+def is_constant(expression: str) -> bool:
+    """Whether an expression is a number or a text and asks for no series, so that its result has no samples."""
+    rest = _HALVES.sub(_blank, expression)
+    return not re.search(
+        r"[A-Za-z_:{]", re.sub(r"(?i)\b(?:nan|inf|0x[0-9a-f]+|[0-9.]+e[-+]?[0-9]+)\b", "", rest)
+    )
+
+
 @cache
 def names(expression: str) -> tuple[str, ...]:
     """The series names in a PromQL expression that carry a prefix we know, each once; quoted texts and labels not."""
