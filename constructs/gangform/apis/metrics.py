@@ -158,6 +158,8 @@ def unclosed(expression: str) -> str:
 
 _STRANGE: Final = re.compile(r"[^\w\s:.,+*/%^<>=!@~(){}\[\]-]|[^\W\d_a-zA-Z]|\{\s*\{", re.ASCII)
 
+_NUMBERS: Final = re.compile(r"(?i)\b(?:nan|inf|0x[0-9a-f]+|[0-9.]+e[-+]?[0-9]+)\b")
+
 
 def strange(expression: str) -> str:
     """The first sign outside of texts and comments that PromQL has no use for; empty where there is none."""
@@ -169,12 +171,10 @@ def _blank(found: re.Match[str]) -> str:
     return " " if len(found[0]) > 1 else found[0]
 
 
-def is_constant(expression: str) -> bool:
-    """Whether an expression is a number or a text and asks for no series, so that its result has no samples."""
-    rest = _HALVES.sub(_blank, expression)
-    return not re.search(
-        r"[A-Za-z_:{]", re.sub(r"(?i)\b(?:nan|inf|0x[0-9a-f]+|[0-9.]+e[-+]?[0-9]+)\b", "", rest)
-    )
+def has_samples(expression: str) -> bool:
+    """Whether the result can be samples of one moment: a number or a text asks for no series, a range has many."""
+    rest = _NUMBERS.sub("", _HALVES.sub(_blank, expression)).rstrip()
+    return bool(re.search("[A-Za-z_:{]", rest)) and not rest.endswith("]")
 
 
 @cache

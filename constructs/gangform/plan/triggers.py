@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gangform.apis import keda
-from gangform.apis.metrics import is_constant, strange, unclosed
+from gangform.apis.metrics import has_samples, strange, unclosed
 from gangform.apis.promql import equal
 from gangform.engines.engine import Engine
 from gangform.engines.exports import engine_alone
@@ -201,11 +201,11 @@ def _buffer(query: str, cluster: Cluster, at: Path) -> Iterator[Finding]:
             what=f"`{sign}` stands in `{query}`, and PromQL has no use for it outside of quotes",
             fix=_QUERY_FIX,
         )
-    elif is_constant(query):
+    elif not has_samples(query):
         yield Finding(
             code=BUFFER_BROKEN,
             at=InputPath(at),
-            what=f"`{query}` asks for no series, so its result is no sample that KEDA reads",
+            what=f"the result of `{query}` is no sample of one moment, which KEDA reads",
             fix=_QUERY_FIX,
         )
     elif engine_alone(query):
