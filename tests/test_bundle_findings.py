@@ -6,15 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.bundles import ENGINE, cluster, made, plan
+from tests.bundles import ENGINE, cluster, made, plan, with_keda
 from tests.test_bundle import FIELDS
 
 from gangform import bundle as module
 from gangform.admission.admission import backend
 from gangform.apis.views import Documents
 from gangform.bundle import bundle, foundation, judge_bundles
-from gangform.findings import CODES, Code, DocumentPath, Finding, InputPath, Path, Severity
-from gangform.inputs.serving import Network, Patch, Pods, Rollout
+from gangform.findings import (
+    CODES,
+    Code,
+    DocumentPath,
+    Finding,
+    InputPath,
+    Path,
+    Severity,
+)
+from gangform.inputs.serving import Autoscaling, Network, Patch, Pods, Rollout
 from gangform.origin import REPEATS
 from gangform.plan.cluster import plan_cluster
 from gangform.rules.rule import Context, judge, load
@@ -91,6 +99,26 @@ def test_a_fault_in_what_is_ours_is_a_fault_of_ours(
     assert found.at == DocumentPath("LeaderWorkerSet", "m", "llm", path)
     assert found.fix == "f; nothing in the inputs says so: a fault in gangform"
     assert judged(monkeypatch, path, code=POOR).fix == "f"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "field"),
+    [
+        ({"min": 1, "metric": "vllm_num_requests_waiting"}, "metric"),
+        ({"min": 1, "buffer_query": "sum(leaderworkerset_leader_ready)"}, "bufferQuery"),
+        ({"min": 0, "buffer_query": "sum(leaderworkerset_leader_ready)"}, "bufferQuery"),
+    ],
+)
+def test_a_series_that_nobody_exports_is_reported_where_the_user_asks_for_it(
+    bounds: dict[str, Any], field: str
+) -> None:
+    """In the autoscaler and in the alert that it has no answer, and said once."""
+    scaled, on = Autoscaling(max=3, **bounds), with_keda()
+    told = judge_bundles([made(on=on, autoscaling=scaled)], on)
+    (found,) = (one for one in told if one.code.id.startswith("metric"))
+    assert found.code.id == "metric-not-exported"
+    assert found.at == InputPath(("servings", "llm", "autoscaling", field))
+    assert "gangform" not in found.fix
 
 
 def test_what_the_plan_says_is_not_said_again_by_a_rule() -> None:

@@ -9,6 +9,8 @@ from typing import Final
 from gangform.findings import Code, Path
 from gangform.plan.cluster import ClusterPlan
 from gangform.plan.serving import ServingPlan
+from gangform.signals.alerts import alerts
+from gangform.signals.groups import SIGNAL_LOST
 
 REPEATS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
@@ -27,15 +29,39 @@ def said_by_plan(code: Code, plan: ServingPlan | ClusterPlan) -> bool:
     return isinstance(plan, ServingPlan) and any(one.code.id in said for one in plan.findings)
 
 
+_QUERIES: Final = {"waiting": "metric", "buffer": "bufferQuery"}
+"""Triggers by name, with the field of `autoscaling` that may say what they ask for."""
 _PEERS: Final = ("clients", "scrapers")
 """Fields of `network`, in the order of the policy's rules behind the first, which is for the groups themselves."""
+
+
+def _asked(plan: ServingPlan, path: Path) -> Path | None:
+    """The field with what an autoscaler asks for, as it stands in the autoscaler and in the alert of no answer."""
+    asked, scaling = plan.serving.autoscaling, plan.lead.scaling
+    if asked is None or scaling is None:
+        return None
+    number = next((part for part in reversed(path) if isinstance(part, int)), -1)
+    field = None
+    if path[:2] == ("spec", "metrics"):
+        field = "metric"
+    elif scaling.keda is not None and path[:2] == ("spec", "triggers"):
+        names = [trigger.name for trigger in scaling.keda.triggers]
+        field = _QUERIES.get(names[number]) if 0 <= number < len(names) else None
+    elif scaling.keda is not None and path[:2] == ("spec", "groups"):
+        told = alerts(plan)
+        if 0 <= number < len(told) and told[number].name == SIGNAL_LOST:
+            field = "metric" if asked.min else "bufferQuery"
+    given = asked.metric if field == "metric" else asked.buffer_query
+    return None if field is None or given is None else (*plan.at, "autoscaling", field)
 
 
 _TEMPLATES = ("template", "leaderTemplate", "workerTemplate")
 
 
 def extension_of(plan: ServingPlan, path: Path) -> Path | None:
-    """The field of the inputs whose content the plan took over as it was: a pod's, or a peer of the network."""
+    """The field of the inputs whose content the plan took over as it was: a pod's, a peer of the network, a query."""
+    if (query := _asked(plan, path)) is not None:
+        return query
     for number, peers in enumerate(_PEERS, 1):
         if path[:4] == ("spec", "ingress", number, "from") and len(path) > 4:
             return (*plan.at, "network", peers, path[4])

@@ -274,6 +274,7 @@ def test_a_label_that_no_object_may_have_is_refused(text: str) -> None:
         ('metric: "x{} or y"', "metric-name-invalid", "`x_or_y`"),
         ('metric: "9"', "metric-name-invalid", "`queue_length`"),
         ("selector: {a.b/c: d}", "series-label-invalid", "underscores"),
+        ("selector: {__name__: up}", "series-label-invalid", "underscores"),
         ("selector: {a: b c}", "name-invalid", ""),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from shlex import split
 from typing import Any
 
 import pytest
@@ -171,6 +172,19 @@ def test_only_keda_asks_a_front_end(scaled: Callable[..., ServingPlan], codes: C
     ("query", "code"),
     [
         ("sum(queue", "autoscaling-buffer-broken"),
+        ("sum($queue)", "autoscaling-buffer-broken"),
+        ("{{ queue }}", "autoscaling-buffer-broken"),
+        ("sum(schlänge)", "autoscaling-buffer-broken"),
+        ("queue | sum", "autoscaling-buffer-broken"),
+        ("1", "autoscaling-buffer-broken"),
+        ("queue[5m]  # all", "autoscaling-buffer-broken"),
+        ("-2.5e3 * (1 + NaN)", "autoscaling-buffer-broken"),
+        ('"queue"', "autoscaling-buffer-broken"),
+        ("vector(1)", ""),
+        ("e2", ""),
+        ('{"queue.ä"} offset 5m', ""),
+        ('sum by (a) (rate(queue{a!~"ä|$b"}[5m:1m] @ end())) ^ 2 % 3 >= bool -1.5e3', ""),
+        ("sum(queue)  # $ ä; {{ x }}", ""),
         ("sum(vllm:num_requests_waiting)", "autoscaling-buffer-of-engine"),
         ("sum(vllm:num_requests_waiting) or vector(0)", "autoscaling-buffer-of-engine"),
         ("sum(vllm:num_incoming_requests)", ""),
@@ -183,6 +197,12 @@ def test_the_query_of_a_front_end_is_one(
     found = scaled(min=0, buffer_query=query, buffer_holds=Seconds(900)).findings
     mine = [one for one in codes(found) if one.startswith("autoscaling-buffer")]
     assert mine == ([code] if code else [])
+
+
+def test_an_address_is_one_word_of_the_command(scaled: Callable[..., ServingPlan]) -> None:
+    plan = scaled(on={"monitoring": Monitoring(prometheus="http://p/a;b&c$(d)")})
+    (asked,) = (one.check for one in plan.prerequisites if one.what.startswith("Prometheus at"))
+    assert "http://p/a;b&c$(d)/api/v1/query" in split(asked)
 
 
 def test_prerequisites_ask_prometheus_from_inside(scaled: Callable[..., ServingPlan]) -> None:

@@ -169,6 +169,18 @@ def test_looking_back_is_no_shorter_than_starts_are_long(make_plan: MakePlan) ->
     assert "[4h30m]" in long["ServingGroupRebuiltRepeatedly"].expr
 
 
+@pytest.mark.parametrize("length", [3, 50, 51, 52])
+def test_slices_are_found_under_the_name_that_the_api_server_cuts(
+    length: int, make_plan: MakePlan
+) -> None:
+    name = "l" * length
+    expr = named(make_plan("groups of one", name=name))["ServingLeaderEndpointsMismatch"].expr
+    pattern = re.findall(r'endpointslice=~"([^"]+)"', expr)[0]
+    made = f"{name}-leader-"[:58] + "abc12"
+    assert re.fullmatch(pattern, made)
+    assert not re.fullmatch(pattern, f"x{made[1:]}")
+
+
 def test_a_runbook_is_called_like_its_alert(make_plan: MakePlan) -> None:
     for alert in alerts(make_plan()):
         assert alert.runbook_url == f"https://runbooks.example.com/serving/llm/{alert.name}.md"

@@ -94,7 +94,7 @@ SLICE = "kube_endpointslice_info"
 SLICE_ENDPOINTS = "kube_endpointslice_endpoints"
 """One series an address: dual stack has two a pod. It has no Service's name; slices are called after theirs."""
 SLICE_SUFFIX = "[a-z0-9]{5}"
-"""What the API server appends to `<service>-` for the name of an EndpointSlice, as a pattern."""
+"""What the API server appends to `<service>-` for the name of an EndpointSlice, as a pattern; a longer base is cut."""
 
 POD_REQUESTS = "kube_pod_container_resource_requests"
 """One series a container and resource, with the node where the pod has one; finished pods have theirs too."""

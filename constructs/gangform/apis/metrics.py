@@ -156,6 +156,27 @@ def unclosed(expression: str) -> str:
     return opened[0] if opened else ""
 
 
+_STRANGE: Final = re.compile(r"[^\w\s:.,+*/%^<>=!@~(){}\[\]-]|[^\W\d_a-zA-Z]|\{\s*\{", re.ASCII)
+
+_NUMBERS: Final = re.compile(r"(?i)\b(?:nan|inf|0x[0-9a-f]+|[0-9.]+e[-+]?[0-9]+)\b")
+
+
+def strange(expression: str) -> str:
+    """The first sign outside of texts and comments that PromQL has no use for; empty where there is none."""
+    found = _STRANGE.search(_HALVES.sub(_blank, expression))
+    return found[0] if found else ""
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " if len(found[0]) > 1 else found[0]
+
+
+def has_samples(expression: str) -> bool:
+    """Whether the result can be samples of one moment: a number or a text asks for no series, a range has many."""
+    rest = _NUMBERS.sub("", _HALVES.sub(_blank, expression)).rstrip()
+    return bool(re.search("[A-Za-z_:{]", rest)) and not rest.endswith("]")
+
+
 @cache
 def names(expression: str) -> tuple[str, ...]:
     """The series names in a PromQL expression that carry a prefix we know, each once; quoted texts and labels not."""

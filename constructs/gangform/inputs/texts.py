@@ -36,10 +36,11 @@ def _metric(value: str) -> str:
 
 
 def _label(value: str) -> str:
-    if not _LABEL.fullmatch(value):
+    if not _LABEL.fullmatch(value) or value.startswith("__"):
         raise PydanticCustomError(
             "series-label-invalid",
-            "`{value}` is no label of a series: letters, digits and underscores, no digit first",
+            "`{value}` is no label of a series: letters, digits and underscores, no digit first and not two "
+            "underscores, which are Prometheus' own",
             {"value": value},
         )
     return value

@@ -4,6 +4,7 @@ A metric that nobody brings stops the autoscaler where it stands, and nothing el
 """
 
 from collections.abc import Iterator, Mapping
+from shlex import quote
 
 from gangform.apis import keda
 from gangform.apis.keys import CUSTOM_METRICS, EXTERNAL_METRICS
@@ -82,9 +83,10 @@ def _rule(cluster: Cluster, scaling: ScalingPlan) -> str:
 def _ask(server: str, query: str) -> str:
     """A command that puts a query to Prometheus from inside the cluster."""
     quoted = query.replace("'", "'\\''")
+    address = quote(f"{server or 'ADDRESS'}/api/v1/query")
     return (
         "kubectl run ask-prometheus -it --rm --restart=Never --image=curlimages/curl -- "
-        f"-sG {server or 'ADDRESS'}/api/v1/query --data-urlencode 'query={quoted}'"
+        f"-sG {address} --data-urlencode 'query={quoted}'"
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gangform.apis import keda
-from gangform.apis.metrics import unclosed
+from gangform.apis.metrics import has_samples, strange, unclosed
 from gangform.apis.promql import equal
 from gangform.engines.engine import Engine
 from gangform.engines.exports import engine_alone
@@ -68,6 +68,7 @@ BUFFER_OF_ENGINE = declare(
     Severity.BREAKS,
     "observability §3.5; engines §4",
 )
+_QUERY_FIX = "ask for what the front end exports, such as `sum(llm_d_epp_flow_control_queue_size)`"
 
 
 class Trigger(NamedTuple):
@@ -206,12 +207,26 @@ def _buffer(query: str, cluster: Cluster, at: Path) -> Iterator[Finding]:
             what=f"`{left}` has no other half in `{query}`",
             fix="close what is opened",
         )
+    elif sign := strange(query):
+        yield Finding(
+            code=BUFFER_BROKEN,
+            at=InputPath(at),
+            what=f"`{sign}` stands in `{query}`, and PromQL has no use for it outside of quotes",
+            fix=_QUERY_FIX,
+        )
+    elif not has_samples(query):
+        yield Finding(
+            code=BUFFER_BROKEN,
+            at=InputPath(at),
+            what=f"the result of `{query}` is no sample of one moment, which KEDA reads",
+            fix=_QUERY_FIX,
+        )
     elif engine_alone(query):
         yield Finding(
             code=BUFFER_OF_ENGINE,
             at=InputPath(at),
             what=f"`{query}` is a series of the engine, which is asked for anyway, and at zero groups there is none",
-            fix="ask for what the front end exports, such as `sum(llm_d_epp_flow_control_queue_size)`",
+            fix=_QUERY_FIX,
         )
 
 

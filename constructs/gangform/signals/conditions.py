@@ -1,6 +1,7 @@
 """What is wrong, in PromQL: the queries of replicas put against each other, whatever kind runs them."""
 
 from gangform.apis import alerting
+from gangform.apis.apps import GENERATED_BASE
 from gangform.apis.promql import Exporter, boxed, equal, like, literal
 from gangform.signals.queries import Replicas
 from gangform.units import Seconds
@@ -27,7 +28,7 @@ def nothing(replicas: Replicas, start: Seconds) -> str:
 def mismatch(replicas: Replicas, service: str) -> str:
     """Endpoints of the Service that are not as many as replicas are ready, where slices are exported at all."""
     exporter = replicas.exporter
-    slices = like("endpointslice", f"{literal(service)}-{alerting.SLICE_SUFFIX}")
+    slices = like("endpointslice", literal(f"{service}-"[:GENERATED_BASE]) + alerting.SLICE_SUFFIX)
     found = exporter.select(alerting.SLICE_ENDPOINTS, slices, equal("ready", "true"))
     pods = f"count by (namespace) (count by (namespace, targetref_name) ({found}))"
     known = f"count({exporter.everywhere(alerting.SLICE)})"
