@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 import pytest
+
+CLUSTER = Path(__file__).parent / "cluster"
 
 
 def pytest_collection() -> None:
@@ -18,6 +21,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # Nearly all that a test leaves is freed by counting; a tenth of the run went into looking for the rest.
     gc.set_threshold(50_000)
     gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A sixth of all tests needs a control plane: a run that leaves them out does not read them either."""
+    return (collection_path == CLUSTER and "not cluster" in config.option.markexpr) or None
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

@@ -145,7 +145,7 @@ def test_objects_of_the_cluster_never_get_the_namespace_of_a_chart(
     wanted = foundation(plan_cluster(cluster, plans))
     assert (tmp_path / "theirs.k8s.yaml").read_bytes() == wanted.to_yaml()
     spaces = {key.kind: key.namespace for key in made.objects}
-    local = {"LocalQueue"} if backend == "kueue" else set()
+    local = {"LocalQueue", "PrometheusRule"} if backend == "kueue" else {"PrometheusRule"}
     assert {kind for kind, space in spaces.items() if space} == local
 
 

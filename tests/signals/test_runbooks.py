@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -74,21 +73,21 @@ def cluster(plan: ServingPlan) -> ClusterPlan:
     )
 
 
-@pytest.fixture(params=SHAPES)
+@pytest.fixture(scope="module", params=SHAPES)
 def plan(request: pytest.FixtureRequest, make_plan: MakePlan) -> ServingPlan:
     form, changes = SHAPES[request.param]
     return make_plan(form, **changes)
 
 
-def pages(plan: ServingPlan) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def pages(plan: ServingPlan) -> list[str]:
     """Each page that a serving of this form could have, also those of alerts that it has not."""
     names = [
         name for name in OF_SERVINGS if plan.lead.scaling is not None or name not in OF_SCALERS
     ]
     facts = ServingFacts(plan, cluster(plan), frozenset(names))
     book = runbooks.Book(facts, tuple(map(alert, names)))
-    for each in book.alerts:
-        yield book.page(each)
+    return [book.page(each) for each in book.alerts]
 
 
 # ── there is one ─────────────────────────────────────────────────────────────────────────────────
@@ -147,8 +146,8 @@ def test_an_alert_that_nobody_wrote_of_has_what_holds_for_any(make_plan: MakePla
 # ── what stands in it ────────────────────────────────────────────────────────────────────────────
 
 
-def test_every_page_of_every_form_renders(plan: ServingPlan) -> None:
-    for text in pages(plan):
+def test_every_page_of_every_form_renders(plan: ServingPlan, pages: list[str]) -> None:
+    for text in pages:
         prose = re.sub(r"```.*?```|`[^`]*`", "code", text, flags=re.S)
         assert not re.search(r"\{[{%#]|None|  +\S|<\w+\.", prose), text
         titles = re.findall(r"^## (.*)$", text, re.M)
@@ -224,9 +223,11 @@ def test_the_wait_is_the_alerts_own(make_plan: MakePlan) -> None:
 # ── commands ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_every_command_is_whole_and_selects_what_the_plan_selects(plan: ServingPlan) -> None:
+def test_every_command_is_whole_and_selects_what_the_plan_selects(
+    plan: ServingPlan, pages: list[str]
+) -> None:
     seen = 0
-    for text in pages(plan):
+    for text in pages:
         for line in commands(text):
             command = parse(line)
             assert command.flags.get("-n", plan.namespace) in (
