@@ -178,10 +178,15 @@ def has_samples(expression: str) -> bool:
 
 
 @cache
+def _without_texts(expression: str) -> str:
+    return _TEXT.sub('""', expression)
+
+
+@cache
 def names(expression: str) -> tuple[str, ...]:
     """The series names in a PromQL expression that carry a prefix we know, each once; quoted texts and labels not."""
     found_names: dict[str, None] = {}
-    for name in _NAME.findall(_LABELS.sub(" ", _TEXT.sub('""', expression))):
+    for name in _NAME.findall(_LABELS.sub(" ", _without_texts(expression))):
         known = name in KUBE_STATE_METRICS or name in CONFIGURED or name in INVENTED
         if known or name.startswith((_SETS_PREFIX, *_ENGINE_PREFIXES)):
             found_names[name] = None
@@ -192,7 +197,7 @@ def strange_labels(expression: str) -> Iterator[tuple[str, str]]:
     """Series and label of the matchers that can select nothing."""
     if not any(name in expression for name in STRANGE_LABELS):
         return
-    for found in _MATCHERS.finditer(_TEXT.sub('""', expression)):
+    for found in _MATCHERS.finditer(_without_texts(expression)):
         for label in _LABEL.findall(found[2]):
             if label in STRANGE_LABELS[found[1]]:
                 yield found[1], label

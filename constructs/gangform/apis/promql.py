@@ -6,6 +6,7 @@ workers by accident. Names stand in them as patterns that match only themselves.
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from textwrap import indent
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ def quoted(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+@cache
 def literal(name: str) -> str:
     """A name as a pattern that matches only itself. A dash has no meaning outside brackets and stays readable."""
     return re.sub(r"[^A-Za-z0-9-]", lambda found: "\\" + found[0], name)

@@ -324,7 +324,11 @@ def _text(text: str, pad: str) -> str:
         raise EmitError(
             f"{_shown(text)} begins with a tab, which readers refuse at the beginning of a block"
         )
-    lines = re.sub(r"\n+(?=[^\n])", lambda run: run[0] + pad, text.removesuffix("\n"))
+    lines = text.removesuffix("\n")
+    if "\n\n" in text:
+        lines = re.sub(r"\n+(?=[^\n])", lambda run: run[0] + pad, lines)
+    else:
+        lines = lines.replace("\n", f"\n{pad}")
     return f"|{indicator}{chomp}\n{pad}{lines}"
 
 

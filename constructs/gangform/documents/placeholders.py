@@ -21,18 +21,16 @@ _CAPITALS: Final = (
     r"(?<![A-Za-z0-9_$])(?:(?:V|YOUR|REPLACE|INSERT|CHANGE|MY)[-_][A-Z0-9_-]*[A-Z]"
     r"|[A-Z][A-Z_]*_PLACEHOLDER|PLACEHOLDER(?:_[A-Z_]+)?|CHANGEME|TODO)(?![A-Za-z0-9])"
 )
-_ANYWHERE: Final = re.compile(f"{_SHELL}|{_ANGLES}|{_UNDERLINED}|{_CAPITALS}|^\\$[A-Z][A-Z0-9_]+$")
-_IN_NAMES: Final = re.compile(f"{_ANYWHERE.pattern}|{_BRACES}|\\$[A-Z][A-Z0-9_]+")
-_IN_IMAGES: Final = re.compile(
-    f"{_IN_NAMES.pattern}|(?:^|/)(?:[A-Z][A-Z_]{{3,}}|[Yy]our[-_][\\w-]+)"
-)
-_IN_VALUES: Final = re.compile(
+_ANYWHERE: Final = f"{_SHELL}|{_ANGLES}|{_UNDERLINED}|{_CAPITALS}|^\\$[A-Z][A-Z0-9_]+$"
+_IN_NAMES: Final = f"{_ANYWHERE}|{_BRACES}|\\$[A-Z][A-Z0-9_]+"
+_IN_IMAGES: Final = f"{_IN_NAMES}|(?:^|/)(?:[A-Z][A-Z_]{{3,}}|[Yy]our[-_][\\w-]+)"
+_IN_VALUES: Final = (
     f"^(?:{_ANGLES}|your[-_][\\w-]+|{_CAPITALS}|{_UNDERLINED}|(?:change|replace)[-_]?me)$"
     f"|(?<=[/@]){_ANGLES}|(?:^|/){_CAPITALS}(?:/|$)|{_UNDERLINED}"
 )
 _MAY_BE: Final = re.compile(r"[$<{]|__|[A-Z]_|[A-Z]{4}|your[-_]|e[-_]?me$")
-"""What every placeholder has: asked first, since hardly any text has it."""
-_TAGS: Final = re.compile(r"<(?:think|tool_call|eos|bos|pad|unk|s)>")
+"""What every placeholder has: asked first, since hardly any text has it. The others are compiled when one does."""
+_TAGS: Final = r"<(?:think|tool_call|eos|bos|pad|unk|s)>"
 _LABELS: Final = frozenset({"labels", "matchLabels", "selector", "nodeSelector", "nodeLabels"})
 _FREE: Final = frozenset(
     {"annotations", "query", "metadata", "mountPath", "subPath", "path", "url"}
@@ -87,17 +85,17 @@ def placeholder(path: Path, text: str) -> Placeholder | None:
     last, above = path[-1], path[-2] if len(path) > 1 else ""
     if "env" in path or path[0] == "stringData":
         single = (last == "value" or "env" not in path) and "\n" not in text
-        found = _IN_VALUES.search(text) if single and not _TAGS.search(text) else None
+        found = re.search(_IN_VALUES, text) if single and not re.search(_TAGS, text) else None
         return Placeholder(found[0], taken=True) if found else None
     if last == "image":
-        found = _IN_IMAGES.search(text)
+        found = re.search(_IN_IMAGES, text)
         return Placeholder(found[0].lstrip("/"), taken=False) if found else None
     named = last in ("name", "namespace") or above in _LABELS
     if "annotations" in path:
         # Any text is allowed there, and templates of other tools lie there.
         found = re.fullmatch(f"{_SHELL}|{_ANGLES}", text)
     else:
-        found = (_IN_NAMES if named else _ANYWHERE).search(text)
+        found = re.search(_IN_NAMES if named else _ANYWHERE, text)
     if found is None:
         return None
     free = not _FREE.isdisjoint(path[1:]) if not named else _allowed(last, text)
