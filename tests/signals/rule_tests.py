@@ -18,7 +18,7 @@ from gangform.plan.serving import ServingPlan
 
 Spec = dict[str, Any]
 
-PLACEHOLDER = re.compile(r"\{\{ \$(value|labels\.(\w+))((?: \| \w+)*) \}\}")
+PLACEHOLDER = re.compile(r'\{\{ \$(value|labels\.(\w+))((?: \| \w+(?: "%\.0f")?)*) \}\}')
 
 
 def rule_file(plan: ServingPlan) -> Spec:
@@ -44,7 +44,9 @@ def filled(template: str, fires: Fires) -> str:
     def fill(found: re.Match[str]) -> str:
         if found[1] != "value":
             return fires.labels[found[2]]
-        return f"{fires.value:g}" if fires.said is None or not found[3] else fires.said
+        if "humanizePercentage" in found[3]:
+            return f"{100 * fires.value:.4g}%"
+        return f"{fires.value:.0f}" if found[3] else f"{fires.value:g}"
 
     return PLACEHOLDER.sub(fill, template)
 

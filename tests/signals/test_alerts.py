@@ -147,7 +147,7 @@ def test_annotations_are_sentences(form: str, make_plan: MakePlan) -> None:
         assert "$labels.namespace" in alert.description
         for text in (alert.summary, alert.description):
             assert text.endswith(".")
-            assert text[0].isupper() or text.startswith(("{{ $value }}", "llm"))
+            assert text[0].isupper() or text.startswith(("{{ $value ", "llm"))
             assert "  " not in text
 
 

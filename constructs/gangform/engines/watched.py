@@ -12,8 +12,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from gangform.apis.alerting import Alert
-from gangform.apis.promql import boxed, equal
+from gangform.apis.alerting import PERCENT, ROUNDED, Alert
+from gangform.apis.promql import boxed, equal, selector
 from gangform.units import Seconds
 
 if TYPE_CHECKING:  # who only reads manifests needs no inputs
@@ -37,7 +37,8 @@ class Objective(NamedTuple):
     """A share of requests that get their first token in time."""
 
     bound: str
-    """The time in seconds, spelled as the engine exports it: `2.5`, `5.0`."""
+    """The time in seconds, spelled as the engine exports it: `2.5`, `5.0`. With its point it is the same `le` to every
+    Prometheus; where an exporter writes none, 3 puts one in (`apis.queue_metrics.bucket_bound`)."""
     share: Decimal
 
 
@@ -59,7 +60,7 @@ class Watched(NamedTuple):
 
     def select(self, series: str, *matchers: str) -> str:
         """The series of the serving that match."""
-        return f"{series}{{{', '.join((*self.matchers, *matchers))}}}"
+        return selector(series, *self.matchers, *matchers)
 
 
 class Failing(NamedTuple):
@@ -137,7 +138,7 @@ def _cache(series: EngineSeries, cache: str, watched: Watched) -> Alert:
         severity="warning",
         summary="The cache of a group is full and requests wait for it.",
         description=f"The cache of leader {_POD} of {watched.who} has been full for {limits.cache_full}, at "
-        f"{_VALUE} of 1, while requests wait: they wait for others to end, however idle the GPUs are.",
+        f"{PERCENT}, while requests wait: they wait for others to end, however idle the GPUs are.",
     )
 
 
@@ -151,7 +152,7 @@ def _queue(series: EngineSeries, watched: Watched) -> Alert:
         for_=watched.queue_after,
         severity="warning",
         summary="More requests wait than the ready groups of a serving take.",
-        description=f"{_VALUE} requests a ready group of {watched.who} have been waiting, more than "
+        description=f"{ROUNDED} requests a ready group of {watched.who} have been waiting, more than "
         f"{watched.queue} for {watched.queue_after}.",
     )
 
@@ -169,8 +170,8 @@ def _preempted(series: EngineSeries, preemptions: str, watched: Watched) -> Aler
         for_=limits.preempted,
         severity="warning",
         summary="A group puts running requests back and reckons them anew.",
-        description=f"Leader {_POD} of {watched.who} took the cache of {_VALUE} running requests within "
-        f"{limits.counted}, more than {number(limits.preempted_share)} of those that finished: each is reckoned again "
+        description=f"Leader {_POD} of {watched.who} took the cache of {ROUNDED} running requests within "
+        f"{limits.counted}, more than {percent(limits.preempted_share)} of those that finished: each is reckoned again "
         "from its start.",
     )
 
@@ -194,8 +195,8 @@ def _errors(series: EngineSeries, watched: Watched) -> Alert:
         for_=limits.failed,
         severity="critical",
         summary="Requests to a serving fail.",
-        description=f"{_VALUE} of 1 of the requests to {watched.who} failed within {limits.counted} by a fault of "
-        f"the engine or of its server, more than {most}.",
+        description=f"{PERCENT} of the requests to {watched.who} failed within {limits.counted} by a fault of "
+        f"the engine or of its server, more than {percent(limits.failed_share)}.",
     )
 
 
@@ -224,12 +225,17 @@ def _slow(series: EngineSeries, watched: Watched, objective: Objective) -> Itera
             for_=lasting,
             severity="critical" if severity == "critical" else "warning",
             summary="Too many requests wait too long for their first token.",
-            description=f"{_VALUE} of 1 of the requests to {watched.who} got their first token later than "
-            f"{objective.bound} s within {short}, and too many within {long}; {number(1 - Fraction(objective.share))} "
+            description=f"{PERCENT} of the requests to {watched.who} got their first token later than "
+            f"{objective.bound} s within {short}, and too many within {long}; {percent(1 - Fraction(objective.share))} "
             f"may, and at this rate a month's share is gone in {'2' if severity == 'critical' else '5'} days.",
         )
 
 
 def number(share: Fraction) -> str:
-    """A number as PromQL and people read it: `0.05`."""
+    """A number as PromQL reads it: `0.05`."""
     return f"{Decimal(share.numerator) / Decimal(share.denominator):f}"
+
+
+def percent(share: Fraction) -> str:
+    """A share as people read it: `5%`, spelled as Prometheus spells the value beside it."""
+    return f"{number(100 * share)}%"
