@@ -100,8 +100,13 @@ def test_a_foundation_is_for_the_sum_and_in_waves() -> None:
     on = cluster(priorities={"high": 10}, gitops="argocd")
     built = foundation(plan_cluster(on, [plan("kueue", on=on)]))
     assert built.name == "foundation"
-    assert kinds(built) == ["WorkloadPriorityClass", "ResourceFlavor", "ClusterQueue", "LocalQueue"]
-    assert [document.wave for document in built.documents] == [-3, -2, -1, -1]
+    assert [(document.kind, document.wave) for document in built.documents] == [
+        ("WorkloadPriorityClass", -3),
+        ("ResourceFlavor", -2),
+        ("ClusterQueue", -1),
+        ("LocalQueue", -1),
+        ("PrometheusRule", 0),
+    ]
     assert {document.origin for document in built.documents} == {("clusters", "prod")}
     others = cluster(foundation="existing")
     assert foundation(plan_cluster(others, [plan("kueue", on=others)])).documents == ()

@@ -27,6 +27,7 @@ CLUSTERS = (
 )
 KINDS = {
     "ClusterQueue",
+    "ConfigMap",
     "Deployment",
     "HorizontalPodAutoscaler",
     "HyperNode",
@@ -38,6 +39,7 @@ KINDS = {
     "PrometheusRule",
     "Queue",
     "ResourceFlavor",
+    "ScaledObject",
     "Service",
     "ServiceAccount",
     "Topology",

@@ -138,7 +138,7 @@ def test_a_line_is_explained_as_quoted(
         assert main(["explain", *words.split()]) == 0
         said = squeezed(capsys.readouterr().out)
         assert [line for line in squeezed(quoted)[1:] if line not in said] == []
-    assert Path(by_line.partition(":")[0]).read_text().splitlines()[253].strip() == "size: 2"
+    assert Path(by_line.partition(":")[0]).read_text().splitlines()[444].strip() == "size: 2"
 
 
 def test_the_error_is_quoted_right(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,6 +89,15 @@ def base(kind: str, *, queued: bool = False) -> Object:
             "autoscaling/v2",
             {"scaleTargetRef": SCALED, "minReplicas": 1, "maxReplicas": 4},
         ),
+        "ScaledObject": (
+            "keda.sh/v1alpha1",
+            {
+                "scaleTargetRef": SCALED,
+                "minReplicaCount": 1,
+                "maxReplicaCount": 4,
+                "triggers": [{"type": "prometheus", "metadata": {"threshold": "8"}}],
+            },
+        ),
         "NetworkPolicy": ("networking.k8s.io/v1", {"podSelector": {}}),
         "ServiceAccount": ("v1", {}),
         "PodMonitor": ("monitoring.coreos.com/v1", {"jobLabel": "a", "selector": {}}),

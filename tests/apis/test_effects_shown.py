@@ -22,6 +22,7 @@ MODULES = (
 )
 _LATER = "no release that Go modules give has such a field"
 _KUEUE = "the lab has Kueue 0.17"
+_KEDA = "the lab has KEDA's definitions and no operator of it"
 NOT_SHOWN = {
     "LeaderWorkerSet spec.leaderWorkerTemplate.leaderTemplate.spec.resources refused": _KUEUE,
     "LeaderWorkerSet spec.leaderWorkerTemplate.workerTemplate.spec.resources refused": _KUEUE,
@@ -32,6 +33,10 @@ NOT_SHOWN = {
     "Topology spec.levels in-place": _KUEUE,
     "Topology everything else in-place": _LATER,
     "ResourceFlavor spec refused": _KUEUE,
+    "ScaledObject metadata none": _KEDA,
+    "ScaledObject spec.minReplicaCount in-place": _KEDA,
+    "ScaledObject spec.maxReplicaCount in-place": _KEDA,
+    "ScaledObject everything else in-place": _KEDA,
 }
 NOBODY_ACTS = ("NetworkPolicy", "ServiceAccount", "PodMonitor", "PrometheusRule")
 """Kinds of which it is shown that no pod is touched, and nobody here does what they say."""

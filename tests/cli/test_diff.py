@@ -113,7 +113,11 @@ def test_diff_for_machines_and_for_pull_requests(run: Run, repository: Path) -> 
     data = json.loads(run("diff", "-o", "json").out)
     (cluster,) = data["clusters"]
     assert data["version"] == 1 and cluster["name"] == "prod"
-    assert [one["outcome"] for one in cluster["changes"]] == ["rolls"]
+    # The newer release drains, so that an alert waits longer.
+    assert [(one["object"], one["outcome"]) for one in cluster["changes"]] == [
+        ("LeaderWorkerSet/llm/r1", "rolls"),
+        ("PrometheusRule/llm/r1", "none"),
+    ]
     assert cluster["changes"][0]["rollout"]["seconds"] > 0
     comment = run("diff", "-o", "markdown").out
     assert comment.startswith("**The price of this change** (dist against ")

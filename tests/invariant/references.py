@@ -174,6 +174,10 @@ def namespaces_are_right(world: World) -> Iterator[str]:
             # Of a queue or of the cluster: no serving has a dot in its name.
             if space_of(one) not in spaces:
                 yield f"{called(one)} is in no namespace of a serving"
+        elif one["kind"] == "ConfigMap":
+            yield from differ(
+                f"{called(one)} is for", serving_of(one), ""
+            )  # a dashboard is for all
         elif one["kind"] != "LocalQueue":
             place = space_of(one), serving_of(one)
             if place not in world.servings:

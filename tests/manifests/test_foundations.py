@@ -45,8 +45,8 @@ def test_hyper_nodes_follow_the_declared_domains(
     [
         ("none", {}, []),
         ("kueue", {"foundation": "existing"}, []),
-        ("kueue", {"foundation": "queues"}, ["ClusterQueue", "LocalQueue"]),
-        ("volcano", {"foundation": "queues"}, ["Queue"]),
+        ("kueue", {"foundation": "queues"}, ["ClusterQueue", "LocalQueue", "PrometheusRule"]),
+        ("volcano", {"foundation": "queues"}, ["Queue", "PrometheusRule"]),
         ("volcano", {"foundation": "existing"}, []),
     ],
 )

@@ -17,6 +17,7 @@ Shipped = tuple[str, Object]
 Faults = Callable[[str, Object], list[str]]
 
 CORE = (
+    "ConfigMap",
     "ServiceAccount",
     "Service",
     "PodDisruptionBudget",

@@ -12,9 +12,10 @@ from tests.signals.scenario import MakePlan
 
 from gangform.apis import alerting, promql
 from gangform.apis.alerting import Alert
-from gangform.apis.metrics import KUBE_STATE_METRICS, standing
+from gangform.apis.metrics import KUBE_STATE_METRICS
 from gangform.apis.metrics import names as series_names
 from gangform.apis.state_metrics import SERIES
+from gangform.engines.exports import standing
 from gangform.inputs.cluster import Monitoring
 from gangform.inputs.serving import Admission, Autoscaling
 from gangform.manifests.monitoring import monitors, rules

@@ -228,8 +228,7 @@ class EngineReading(NamedTuple):
     gpus: int | None
     """Ranks of the whole replica; `None` where a size is not a literal."""
     nodes: str | None
-    """The number of nodes as written (`2`, `$(LWS_GROUP_SIZE)`); `None` where the engine runs on one, or where a Ray
-    cluster is not waited for."""
+    """The number of nodes as written (`2`, `$(LWS_GROUP_SIZE)`); `None`: it runs on one or waits for no Ray cluster."""
     rank: str | None
     """The rank as written."""
     all_ranks: bool = False
