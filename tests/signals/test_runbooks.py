@@ -22,6 +22,7 @@ from gangform.plan.cluster import ClusterPlan, plan_cluster
 from gangform.plan.serving import ServingPlan
 from gangform.signals import queues, runbooks
 from gangform.signals.alerts import NAMES, alerts
+from gangform.signals.groups import SIGNAL_LOST
 from gangform.signals.runbook_facts import ClusterFacts, QueueFacts, ServingFacts
 from gangform.units import Seconds
 
@@ -80,11 +81,16 @@ def plan(request: pytest.FixtureRequest, make_plan: MakePlan) -> ServingPlan:
     return make_plan(form, **changes)
 
 
+def written_for(plan: ServingPlan) -> list[str]:
+    """The alerts that a serving of this form could have, also those that it has not."""
+    scaling = plan.lead.scaling
+    left_out = {*OF_SCALERS} if scaling is None else {SIGNAL_LOST} if scaling.keda is None else ()
+    return [name for name in OF_SERVINGS if name not in left_out]
+
+
 def pages(plan: ServingPlan) -> Iterator[str]:
-    """Each page that a serving of this form could have, also those of alerts that it has not."""
-    names = [
-        name for name in OF_SERVINGS if plan.lead.scaling is not None or name not in OF_SCALERS
-    ]
+    """The page of each of them."""
+    names = written_for(plan)
     facts = ServingFacts(plan, cluster(plan), frozenset(names))
     book = runbooks.Book(facts, tuple(map(alert, names)))
     for each in book.alerts:
@@ -330,11 +336,10 @@ def test_links_among_pages_resolve(plan: ServingPlan) -> None:
 
 def test_a_page_speaks_of_no_page_that_is_not_there(plan: ServingPlan) -> None:
     facts = ServingFacts(plan, cluster(plan), frozenset())
-    for name in OF_SERVINGS:
-        if plan.lead.scaling is not None or name not in OF_SCALERS:
-            text = runbooks.Book(facts, ()).page(alert(name))
-            assert re.findall(r"\]\(([^)]*)\)", text) == ["README.md"], name
-            assert not re.search(r":\s*$", text, re.M), name
+    for name in written_for(plan):
+        text = runbooks.Book(facts, ()).page(alert(name))
+        assert re.findall(r"\]\(([^)]*)\)", text) == ["README.md"], name
+        assert not re.search(r":\s*$", text, re.M), name
 
 
 # ── queues and clusters ──────────────────────────────────────────────────────────────────────────

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from gangform.apis.alerting import Alert, AlertSeverity, monitor_job
 from gangform.apis.promql import Exporter
+from gangform.findings import counted
 from gangform.plan.monitoring import MonitoringPlan
 from gangform.plan.serving import ServingPlan, WorkloadPlan
 from gangform.signals import conditions
 from gangform.signals.queries import GroupSets, Replicas
-from gangform.signals.replicas import counted_as, replicas_of
+from gangform.signals.replicas import noun, replicas_of
 from gangform.units import Seconds
 
 FEWER = "ServingGroupsNotReady"
@@ -95,7 +96,7 @@ class _Writer(NamedTuple):
 
     @property
     def _groups(self) -> str:
-        return counted_as(self.plan)
+        return f"{noun(self.plan)}s"
 
     @property
     def _varies(self) -> bool:
@@ -109,9 +110,7 @@ class _Writer(NamedTuple):
         each = f"{role.shape.gpus} GPUs"
         if role.scaling is not None:
             return f"of {role.scaling.lowest} to {role.scaling.highest} {self._groups} of {each}"
-        count = self.plan.serving.lowest_groups
-        many = self._groups if count > 1 else self._groups.removesuffix("s")
-        return f"of {count} {many} of {each}"
+        return f"of {counted(self.plan.serving.lowest_groups, noun(self.plan))} of {each}"
 
     def _common(self) -> Iterator[Alert]:
         plan, limits, many = self.plan, self._watch.limits, self._groups
@@ -245,7 +244,7 @@ class _Writer(NamedTuple):
         if scaling.keda is not None:
             # With a fallback KEDA always has a value, and the autoscaler it makes is never blind.
             rests = not scaling.lowest
-            asked = scaling.keda.triggers[-1 if rests else 0]
+            asked = scaling.keda.vital
             yield self._alert(
                 SIGNAL_LOST,
                 conditions.signal_lost(self.replicas, scaling.autoscaler, asked.query, rests=rests),
