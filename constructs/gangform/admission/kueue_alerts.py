@@ -81,8 +81,8 @@ def queue_alerts(
         for_=limits.pending,
         severity="warning",
         summary="Groups wait in a queue.",
-        description=f"{{{{ $value }}}} groups wait in {whose}, and for {limits.pending} there was always one: quota is "
-        "used up, or no domain holds a whole group.",
+        description=f"Groups wait in {whose}, {{{{ $value }}}} now, and for {limits.pending} there was always one: "
+        "quota is used up, or no domain holds a whole group.",
     )
     if release is not None and api.KUEUE.has(api.KUEUE_UNADMITTED, release):
         lasting = like("underlying_cause", "|".join(api.LASTING_CAUSES))
@@ -94,8 +94,8 @@ def queue_alerts(
             for_=limits.lasting,
             severity="warning",
             summary="Groups wait for what waiting does not end.",
-            description=f"{{{{ $value }}}} groups are not admitted for {{{{ $labels.underlying_cause }}}} in {whose}: "
-            "somebody has to change the queue, the nodes or the serving.",
+            description=f"Groups are not admitted for {{{{ $labels.underlying_cause }}}} in {whose}, {{{{ $value }}}} "
+            "now: somebody has to change the queue, the nodes or the serving.",
         )
     yield _slow(mine, whose, limits)
     yield _thrown_out(mine, whose, limits)
@@ -147,8 +147,8 @@ def _thrown_out(mine: str, whose: str, limits: AlertDefaults) -> Alert:
         expr=f"{boxed(more)}\nor\n{boxed(news)}",
         severity="warning",
         summary="Groups were evicted from a queue.",
-        description=f"{ROUNDED} groups were evicted within {window} ({{{{ $labels.reason }}}}) from "
-        f"{whose}: each is a whole group gone, and no disruption budget was asked.",
+        description=f"Groups were evicted within {window} ({{{{ $labels.reason }}}}) from {whose}, "
+        f"{ROUNDED} of them: each is a whole group gone, and no disruption budget was asked.",
     )
 
 

@@ -63,8 +63,8 @@ def queue_alerts(
         for_=limits.pending,
         severity="warning",
         summary="Groups wait in a queue.",
-        description=f"{{{{ $value }}}} groups wait in {whose}, and for {limits.pending} there was always one: it finds "
-        "no room for all of its pods at once.",
+        description=f"Groups wait in {whose}, {{{{ $value }}}} now, and for {limits.pending} there was always one: it "
+        "finds no room for all of its pods at once.",
     )
     yield Alert(
         name=ABSENT,

@@ -121,9 +121,9 @@ def _stalled(series: EngineSeries, steps: str, watched: Watched) -> Alert:
         for_=watched.limits.engine_stalled,
         severity="critical",
         summary="An engine has requests and does nothing.",
-        description=f"Engine {{{{ $labels.{series.engine} }}}} of leader {_POD} of {watched.who} has had {_VALUE} "
-        f"requests or more running for {watched.quiet} and given no token: a rank of its group hangs or is gone. Its "
-        "health endpoint does not see that, and it stays in the Service.",
+        description=f"Engine {{{{ $labels.{series.engine} }}}} of leader {_POD} of {watched.who} has had "
+        f"requests running for {watched.quiet}, {_VALUE} or more at a time, and given no token: a rank of its group "
+        "hangs or is gone. Its health endpoint does not see that, and it stays in the Service.",
     )
 
 
@@ -152,8 +152,8 @@ def _queue(series: EngineSeries, watched: Watched) -> Alert:
         for_=watched.queue_after,
         severity="warning",
         summary="More requests wait than the ready groups of a serving take.",
-        description=f"{ROUNDED} requests a ready group of {watched.who} have been waiting, more than "
-        f"{watched.queue} for {watched.queue_after}.",
+        description=f"For {watched.queue_after} more than {watched.queue} requests a ready group of {watched.who} have "
+        f"been waiting, {ROUNDED} now.",
     )
 
 
@@ -169,9 +169,9 @@ def _preempted(series: EngineSeries, preemptions: str, watched: Watched) -> Aler
         expr=f"{boxed(some)}\n> on (namespace, pod)\n{number(limits.preempted_share)} * {within(series.finished)}",
         for_=limits.preempted,
         severity="warning",
-        summary="A group puts running requests back and reckons them anew.",
+        summary="A group takes running requests their cache and computes them again.",
         description=f"Leader {_POD} of {watched.who} took the cache of {ROUNDED} running requests within "
-        f"{limits.counted}, more than {percent(limits.preempted_share)} of those that finished: each is reckoned again "
+        f"{limits.counted}, more than {percent(limits.preempted_share)} of those that finished: each is computed again "
         "from its start.",
     )
 

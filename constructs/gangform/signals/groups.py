@@ -124,7 +124,7 @@ class _Writer(NamedTuple):
             conditions.nothing(replicas, self._watch.not_ready_after),
             "critical",
             f"A serving has no ready {many}.",
-            f"{{{{ $value }}}} {self._all} of {self._who} are ready, so every request fails.",
+            f"{self._who} has {{{{ $value }}}} {self._all} ready, so every request fails.",
             limits.nothing,
         )
         yield self._alert(
@@ -132,8 +132,8 @@ class _Writer(NamedTuple):
             conditions.fewer(replicas, self._watch.quiet_window, wanted=wanted),
             "warning",
             f"A serving has fewer ready {many} than it wants.",
-            f"Only {{{{ $value }}}} {self._all} of {self._who} are wholly ready, fewer than wanted, for longer than "
-            f"the {self._watch.not_ready_after} that a start may take, and no rollout is moving.",
+            f"{self._who} has only {{{{ $value }}}} {self._all} wholly ready, fewer than wanted, for longer than the "
+            f"{self._watch.not_ready_after} that a start may take, and no rollout is moving.",
             self._watch.not_ready_after,
         )
         yield self._alert(
@@ -162,7 +162,7 @@ class _Writer(NamedTuple):
             conditions.mismatch(replicas, service),
             "warning",
             f"A Service has not as many endpoints as there are ready {many}.",
-            f"Service {service} of {self._who} has {{{{ $value }}}} ready endpoints, which is not the number of "
+            f"The number of ready endpoints of Service {service} of {self._who}, {{{{ $value }}}}, is not that of "
             f"ready {many}: requests go to broken ones, or whole ones get none.",
             self._watch.mismatch_after,
         )
@@ -204,7 +204,7 @@ class _Writer(NamedTuple):
             sets.waiting,
             "warning",
             "Pods of a group wait for capacity.",
-            f"{{{{ $value }}}} pods of {self._who} have had no node for {self._watch.pending_after}: they wait for "
+            f"{{{{ $value }}}} of the pods of {self._who} had no node for {self._watch.pending_after}: they wait for "
             f"quota, for nodes, or for a place where a whole group of {sets.size} fits.",
             self._watch.pending_after,
         )
@@ -213,8 +213,8 @@ class _Writer(NamedTuple):
             sets.cordoned,
             "warning",
             "A group runs on a node that takes no new pods.",
-            f"Node {{{{ $labels.node }}}} is cordoned and still runs {{{{ $value }}}} pods of {self._who}: a drain "
-            "waits for this group, or the node was forgotten.",
+            f"Node {{{{ $labels.node }}}} is cordoned and still runs {{{{ $value }}}} of the pods of {self._who}: a "
+            "drain waits for this group, or the node was forgotten.",
             limits.cordoned,
         )
 
@@ -228,7 +228,7 @@ class _Writer(NamedTuple):
                 conditions.at_maximum(self.replicas.exporter, scaling.autoscaler),
                 "warning",
                 f"An autoscaler wants as many {self._groups} as it may have.",
-                f"The autoscaler of {self._who} has wanted its maximum of {{{{ $value }}}} {self._groups} for "
+                f"The autoscaler of {self._who} has wanted its maximum, {{{{ $value }}}}, for "
                 f"{limits.at_maximum}: more load finds no more capacity.",
                 limits.at_maximum,
             )
