@@ -184,6 +184,42 @@ def test_it_counts_in_groups_and_gpus(make_plan: MakePlan) -> None:
     )
 
 
+def test_a_serving_that_rests_is_not_counted_by_its_lowest_number(make_plan: MakePlan) -> None:
+    def page(form: str, name: str) -> str:
+        plan = make_plan(form)
+        return runbooks.Book(ServingFacts(plan, cluster(plan), frozenset()), ()).page(alert(name))
+
+    assert "At least 1 of 2 groups should be serving." in page("groups", "ServingRolloutStalled")
+    assert "should be serving" not in page("to zero", "ServingRolloutStalled")
+    assert "Where it is the only one, nothing serves" in page("to zero", "ServingGroupsNotReady")
+
+
+def test_a_lost_signal_names_the_query_that_must_have_a_result(make_plan: MakePlan) -> None:
+    def page(form: str) -> str:
+        plan = make_plan(form)
+        facts = ServingFacts(plan, cluster(plan), frozenset())
+        return runbooks.Book(facts, ()).page(alert(SIGNAL_LOST))
+
+    assert '`http://prometheus:9090`: `sum(vllm:num_requests_waiting{namespace="m", ' in page(
+        "by keda"
+    )
+    rests = page("to zero")
+    assert '`sum(queue{gateway="llm"})`' in rests
+    assert "a request that waits brings none" in rests
+    assert "Do not delete the ScaledObject" in rests
+
+
+@pytest.mark.parametrize("policy", ["RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None"])
+def test_what_one_worker_takes_along_is_that_of_the_policy(
+    make_plan: MakePlan, policy: str
+) -> None:
+    plan = make_plan("groups", restart_policy=policy)
+    facts = ServingFacts(plan, cluster(plan), frozenset())
+    page = runbooks.Book(facts, ()).page(alert("ServingEngineStalled"))
+    assert ("it comes back alone" in page) == (policy != "RecreateGroupOnPodRestart")
+    assert ("the whole group goes with it" in page) == (policy == "RecreateGroupOnPodRestart")
+
+
 @pytest.mark.parametrize("form", ["groups", "sets of one group"])
 def test_a_whole_group_goes_by_its_leader(make_plan: MakePlan, form: str) -> None:
     plan = make_plan(form)
