@@ -97,6 +97,11 @@ def pages(plan: ServingPlan) -> Iterator[str]:
         yield book.page(each)
 
 
+def page_of(plan: ServingPlan, name: str) -> str:
+    """One page, as if no other alert had any."""
+    return runbooks.Book(ServingFacts(plan, cluster(plan), frozenset()), ()).page(alert(name))
+
+
 # ── there is one ─────────────────────────────────────────────────────────────────────────────────
 
 
@@ -185,25 +190,16 @@ def test_it_counts_in_groups_and_gpus(make_plan: MakePlan) -> None:
 
 
 def test_a_serving_that_rests_is_not_counted_by_its_lowest_number(make_plan: MakePlan) -> None:
-    def page(form: str, name: str) -> str:
-        plan = make_plan(form)
-        return runbooks.Book(ServingFacts(plan, cluster(plan), frozenset()), ()).page(alert(name))
-
-    assert "At least 1 of 2 groups should be serving." in page("groups", "ServingRolloutStalled")
-    assert "should be serving" not in page("to zero", "ServingRolloutStalled")
-    assert "Where it is the only one, nothing serves" in page("to zero", "ServingGroupsNotReady")
+    some, rests = make_plan("groups"), make_plan("to zero")
+    assert "At least 1 of 2 groups should be serving." in page_of(some, "ServingRolloutStalled")
+    assert "should be serving" not in page_of(rests, "ServingRolloutStalled")
+    assert "Where it is the only one, nothing serves" in page_of(rests, "ServingGroupsNotReady")
 
 
 def test_a_lost_signal_names_the_query_that_must_have_a_result(make_plan: MakePlan) -> None:
-    def page(form: str) -> str:
-        plan = make_plan(form)
-        facts = ServingFacts(plan, cluster(plan), frozenset())
-        return runbooks.Book(facts, ()).page(alert(SIGNAL_LOST))
-
-    assert '`http://prometheus:9090`: `sum(vllm:num_requests_waiting{namespace="m", ' in page(
-        "by keda"
-    )
-    rests = page("to zero")
+    asks = '`http://prometheus:9090`: `sum(vllm:num_requests_waiting{namespace="m", '
+    assert asks in page_of(make_plan("by keda"), SIGNAL_LOST)
+    rests = page_of(make_plan("to zero"), SIGNAL_LOST)
     assert '`sum(queue{gateway="llm"})`' in rests
     assert "a request that waits brings none" in rests
     assert "Do not delete the ScaledObject" in rests
@@ -213,9 +209,7 @@ def test_a_lost_signal_names_the_query_that_must_have_a_result(make_plan: MakePl
 def test_what_one_worker_takes_along_is_that_of_the_policy(
     make_plan: MakePlan, policy: str
 ) -> None:
-    plan = make_plan("groups", restart_policy=policy)
-    facts = ServingFacts(plan, cluster(plan), frozenset())
-    page = runbooks.Book(facts, ()).page(alert("ServingEngineStalled"))
+    page = page_of(make_plan("groups", restart_policy=policy), "ServingEngineStalled")
     assert ("it comes back alone" in page) == (policy != "RecreateGroupOnPodRestart")
     assert ("the whole group goes with it" in page) == (policy == "RecreateGroupOnPodRestart")
 
@@ -225,8 +219,7 @@ def test_a_whole_group_goes_by_its_leader(make_plan: MakePlan, form: str) -> Non
     plan = make_plan(form)
     leader = "llm-$GROUP-0" if form == "sets of one group" else "llm-$GROUP"
     for name in ("ServingLeaderReadyGroupIncomplete", "ServingEngineStalled"):
-        text = ServingFacts(plan, cluster(plan), frozenset())
-        page = runbooks.Book(text, ()).page(alert(name))
+        page = page_of(plan, name)
         assert f'`kubectl delete pod -n m "{leader}"`' in page
         assert "Do not delete a single worker" in page
         assert "first byte" in page
@@ -371,9 +364,8 @@ def test_links_among_pages_resolve(plan: ServingPlan) -> None:
 
 
 def test_a_page_speaks_of_no_page_that_is_not_there(plan: ServingPlan) -> None:
-    facts = ServingFacts(plan, cluster(plan), frozenset())
     for name in written_for(plan):
-        text = runbooks.Book(facts, ()).page(alert(name))
+        text = page_of(plan, name)
         assert re.findall(r"\]\(([^)]*)\)", text) == ["README.md"], name
         assert not re.search(r":\s*$", text, re.M), name
 
