@@ -140,8 +140,8 @@ def write(folder: Path, count: int) -> None:
 
 
 def objects(count: int) -> int:
-    """Objects that a fleet comes to, with Topology, ResourceFlavor, ClusterQueue and the LocalQueues."""
-    return count * PER_SERVING + 3 + len(namespaces(count))
+    """Objects that a fleet comes to, with Topology, ResourceFlavor, ClusterQueue, its rules and the LocalQueues."""
+    return count * PER_SERVING + 4 + len(namespaces(count))
 
 
 def _kind(index: int) -> Kind:

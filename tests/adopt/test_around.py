@@ -118,6 +118,19 @@ def test_kedas_own_autoscaler_is_not_read_beside_it(adopted: Adopt) -> None:
     assert made.serving.autoscaling is not None and made.serving.autoscaling.target == 6
 
 
+def test_without_its_scaled_object_kedas_own_autoscaler_says_the_bounds(adopted: Adopt) -> None:
+    """`kubectl get hpa` shows it, and a fixed number would fight it."""
+    own = [{"kind": "ScaledObject", "name": "r1", "apiVersion": "keda.sh/v1alpha1", "uid": "1"}]
+    metadata = {"name": "keda-hpa-r1", "namespace": "llm", "ownerReferences": own}
+    made = adopted(living(), {**SCALER, "metadata": metadata})
+    assert made.serving.groups is None and made.serving.autoscaling is not None
+    assert made.serving.autoscaling.model_dump(exclude_unset=True) == {"min": 2, "max": 5}
+    assert "metricsAdapter: keda" in made.text and made.says("read `scaledobjects` too")
+    another = [{**own[0], "kind": "Tenant", "apiVersion": "example.com/v1"}]
+    other = adopted(living(), {**SCALER, "metadata": {**metadata, "ownerReferences": another}})
+    assert other.serving.autoscaling is None
+
+
 def test_what_a_front_end_holds_is_read_back(adopted: Adopt) -> None:
     waiting = f"{WAITING} or vector(0)"
     running = f"(sum(vllm:num_requests_running{{{OWN}}}) or vector(0)) > bool 0"
@@ -158,8 +171,30 @@ def test_budgets_a_group_are_the_mode(adopted: Adopt) -> None:
     per_group = adopted(living(), budget(name="r1", group_index="0"))
     assert per_group.serving.disruption.mode == "perGroup"
     assert not per_group.says("Beside, and not taken over")
+    assert per_group.serving.disruption.released == ()
     other = adopted(living(), budget(name="other", group_index="0"))
     assert other.serving.disruption.mode == "serial" and other.says("PodDisruptionBudget/llm/b")
+
+
+def test_where_pages_are_published_is_read_from_an_alert(adopted: Adopt) -> None:
+    def rules(url: str) -> dict[str, Any]:
+        rule = {"alert": "ServingNoGroupReady", "expr": "up", "annotations": {"runbook_url": url}}
+        return {
+            "apiVersion": "monitoring.coreos.com/v1",
+            "kind": "PrometheusRule",
+            "metadata": {"name": "r1", "namespace": "llm"},
+            "spec": {"groups": [{"name": "r1.serving", "rules": [rule]}]},
+        }
+
+    ours = adopted(living(), rules("https://r.example.com/x/r1/ServingNoGroupReady.md"))
+    assert 'runbookBase: "https://r.example.com/x"' in ours.text
+    assert "runbookBase" not in adopted(living(), rules("https://r.example.com/Down")).text
+
+
+def test_a_group_without_a_budget_beside_others_is_released(adopted: Adopt) -> None:
+    first, second = (budget(name="r1", group_index=index) for index in "02")
+    second["metadata"]["name"] = "c"
+    assert adopted(living(), first, second).serving.disruption.released == (1,)
 
 
 def test_a_queue_a_priority_and_a_level_are_the_admission(adopted: Adopt) -> None:

@@ -21,6 +21,6 @@ def test_the_python_example_writes_the_bytes_of_the_yaml_example(tmp_path: Path)
     subprocess.run([sys.executable, "-c", example], cwd=tmp_path, check=True, timeout=120)
     loaded = load_text(text.split("```yaml\n")[1].split("```")[0])
     for file in synthesise(loaded.fleet, loaded.library).files:
-        made = (tmp_path / "out" / Path(file.path).name).read_bytes()
+        made = (tmp_path / "dist" / Path(file.path).name).read_bytes()
         own = b"  annotations:\n    example.com/team: inference\n"
         assert made.replace(own, b"") == file.content

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
-from pydantic import BaseModel
+import yaml
+from pydantic import BaseModel, TypeAdapter
 
 from gangform.inputs.cluster import Fleet
 from gangform.inputs.fields import ROOTS, Spot, annotation_of, fields_of, root_of, spot, words
@@ -132,6 +133,19 @@ def test_models_have_names_of_their_own_and_every_required_field_a_value_to_writ
             if field.is_required():
                 example = Spot(annotation_of(field), model, field, name).example
                 assert example and "some-text" not in example, f"{model.__name__}.{alias}"
+
+
+def test_an_example_is_accepted_where_it_stands() -> None:
+    """A message proposes it: a value that is refused in turn would be no way out."""
+    for model in set(models(Fleet)):
+        for alias, name, field in fields_of(model):
+            here = Spot(annotation_of(field), model, field, name)
+            if here.example and "…" not in here.example:
+                given = yaml.safe_load(here.example)
+                made = TypeAdapter(here.annotation).validate_python(
+                    given, by_alias=True, by_name=False
+                )
+                assert made is not None, f"{model.__name__}.{alias}"
 
 
 def test_docs_belong_to_fields_that_exist() -> None:

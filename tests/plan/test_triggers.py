@@ -96,6 +96,18 @@ def test_a_front_end_may_be_asked_beside_groups_that_stay(
     assert codes(plan.findings) == []
 
 
+def test_how_long_a_front_end_waits_matters_at_zero_alone(
+    scaled: Callable[..., ServingPlan], codes: Codes
+) -> None:
+    waits = Seconds(900)
+    assert codes(scaled(buffer_holds=waits).findings) == ["autoscaling-buffer-time-unused"]
+    assert codes(scaled(buffer_query=QUEUE, buffer_holds=waits).findings) == [
+        "autoscaling-buffer-time-unused"
+    ]
+    held = scaled(min=0, buffer_query=QUEUE, buffer_holds=waits)
+    assert "autoscaling-buffer-time-unused" not in codes(held.findings)
+
+
 @pytest.mark.parametrize("adapter", ["external", "prometheus-adapter"])
 def test_only_keda_goes_to_zero(
     scaled: Callable[..., ServingPlan], codes: Codes, adapter: str
@@ -139,7 +151,9 @@ def test_keda_has_to_know_where_prometheus_is(
 def test_kedas_release_has_to_be_known_and_new_enough(
     scaled: Callable[..., ServingPlan], make_plan: MakePlan, make_cluster: MakeCluster, codes: Codes
 ) -> None:
-    assert codes(scaled({"keda": None}).findings) == ["keda-release-missing"]
+    unknown = scaled({"keda": None})
+    assert codes(unknown.findings) == ["keda-release-missing"]
+    assert "KEDA 2.18" in [one.what for one in unknown.prerequisites]
     (old,) = scaled({"keda": "2.17.2"}).findings
     assert old.code.id == "release-too-old" and "keda 2.17.2 is older than 2.18" in old.what
     for release in ("2.18", "2.21"):

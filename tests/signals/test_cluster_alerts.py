@@ -100,6 +100,14 @@ def test_a_queue_is_told_of_once() -> None:
     assert alerting(found["m/kueue.other"])["QueuePending"]["for"] == "30m"
 
 
+def test_of_many_servings_only_the_first_are_named() -> None:
+    """A line of a hundred names is read by nobody, and a new serving would change it in every alert."""
+    many = [{**UNDER_KUEUE, "name": f"s{number}"} for number in range(9)]
+    (spec,) = specs(cluster_plan(*many)).values()
+    said = [rule["annotations"]["description"] for rule in alerting(spec).values()]
+    assert all("(s0, s1, s2, s3, s4, s5 and 3 more)" in text for text in said)
+
+
 @pytest.mark.parametrize(
     ("foundation", "expected"),
     [("all", ["m/kueue.serving"]), ("queues", ["m/kueue.serving"]), ("existing", [])],

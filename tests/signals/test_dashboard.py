@@ -210,6 +210,22 @@ def test_a_dashboard_without_rules_is_said() -> None:
     assert "dashboard-without-rules" not in [finding.code.id for finding in on.findings]
 
 
+def test_what_comes_with_alerts_is_not_dropped_in_silence() -> None:
+    wishes: dict[str, Any] = {
+        "runbook_base": "https://r.example.com",
+        "state_metrics": "configured",
+    }
+    off = cluster_plan(monitoring=Monitoring(enabled=False, **wishes))
+    assert [
+        (one.at.path[-1], "nothing is written for it" in one.what)
+        for one in off.findings
+        if one.code.id == "monitoring-is-off"
+    ] == [("runbookBase", True), ("stateMetrics", True)]
+    for quiet in (Monitoring(**wishes), Monitoring(enabled=False)):
+        found = cluster_plan(monitoring=quiet).findings
+        assert "monitoring-is-off" not in [one.code.id for one in found]
+
+
 def test_it_depends_on_the_inputs_and_on_nothing_else() -> None:
     forward = cluster_plan(servings={"llm": "groups", "a": "deployment"})
     backward = cluster_plan(servings={"a": "deployment", "llm": "groups"})
@@ -246,6 +262,7 @@ print(sorted(name for name in sys.modules if any(word in name for word in words)
         ("{namespace: Monitoring}", "name-invalid"),
         ('{namespace: monitoring, folder: ""}', "text-not-one-line"),
         ('{namespace: monitoring, labels: {"a b": c}}', "name-invalid"),
+        ("{namespace: monitoring, labels: {}}", "value-empty"),
         ("{namespace: monitoring, nameSpace: x}", "key-unknown"),
     ],
 )

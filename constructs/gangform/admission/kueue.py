@@ -47,7 +47,6 @@ SETS_IGNORED = declare(
     Severity.BREAKS,
     "kueue §2.1",
 )
-
 LEVEL_TOO_LONG = declare(
     "topology-level-too-long",
     "A level key that a Workload cannot carry passes every admission, and then no Workload is made",

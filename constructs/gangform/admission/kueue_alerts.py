@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from gangform.admission import waiting
 from gangform.admission.admission import Demand, shown
 from gangform.apis import queue_metrics as api
 from gangform.apis.alerting import PERCENT, ROUNDED, Alert
@@ -18,13 +19,10 @@ from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import AlertDefaults
 
-NOT_ADMITTED = "ServingGroupNotAdmitted"
 EVICTED = "ServingGroupEvicted"
-PENDING = "QueuePending"
 UNADMITTED = "QueueUnadmittedByReason"
 SLOW = "QueueAdmissionSlow"
 THROWN_OUT = "QueueGroupsEvicted"
-ABSENT = "QueueAbsent"
 
 _MOST = Fraction(1, 2)
 """Which part of a window's admissions may be slow."""
@@ -43,15 +41,12 @@ def alerts(demands: Sequence[Demand], cluster: Cluster, limits: AlertDefaults) -
     own = equal("owner_kind", _OWNER), one_of("owner_name", names)
     made = exporter.select(WORKLOADS_CREATED, *own)
     let_in = exporter.select(WORKLOADS_CONDITION, *own, equal("condition", "Admitted"))
-    yield Alert(
-        name=NOT_ADMITTED,
-        expr=f"count by (namespace, workload) ({made})\nunless on (namespace, workload)\n"
+    yield waiting.not_admitted(
+        f"count by (namespace, workload) ({made})\nunless on (namespace, workload)\n"
         f"(max by (namespace, workload) ({let_in}) == 1)",
-        for_=limits.pending,
-        severity="warning",
-        summary="A group is not admitted.",
-        description=f"Workload {{{{ $labels.workload }}}} of {who} has not been admitted for {limits.pending}: one "
-        "group waits, gated, for quota or for a domain that holds all of it, and takes no nodes meanwhile.",
+        limits,
+        which=f"Workload {{{{ $labels.workload }}}} of {who} has not been admitted for {limits.pending}: one group "
+        "waits, gated, for quota or for a domain that holds all of it, and takes no nodes meanwhile.",
     )
     out = exporter.select(WORKLOADS_CONDITION, *own, equal("condition", "Evicted"))
     yield Alert(
@@ -70,19 +65,13 @@ def queue_alerts(
     """A ClusterQueue of ours: groups that wait, why, how long admission takes, and evictions."""
     mine = equal("cluster_queue", queue)
     release = cluster.versions.releases.kueue
-    names = ", ".join(dict.fromkeys(sorted(demand.serving for demand in demands)))
-    whose = f"queue {{{{ $labels.cluster_queue }}}}, which {names} wait in"
-    if len({demand.serving for demand in demands}) == 1:
-        whose = f"queue {{{{ $labels.cluster_queue }}}}, which {names} waits in"
-    waiting = selector(api.KUEUE_PENDING, mine)
-    yield Alert(
-        name=PENDING,
-        expr=f"{_BY_QUEUE} (max by (cluster_queue, status) ({waiting})) > 0",
-        for_=limits.pending,
-        severity="warning",
-        summary="Groups wait in a queue.",
-        description=f"Groups wait in {whose}, {{{{ $value }}}} now, and for {limits.pending} there was always one: "
-        "quota is used up, or no domain holds a whole group.",
+    whose = waiting.whose("cluster_queue", demands)
+    known = selector(api.KUEUE_PENDING, mine)
+    yield waiting.pending(
+        f"{_BY_QUEUE} (max by (cluster_queue, status) ({known})) > 0",
+        whose,
+        limits,
+        why="quota is used up, or no domain holds a whole group",
     )
     if release is not None and api.KUEUE.has(api.KUEUE_UNADMITTED, release):
         lasting = like("underlying_cause", "|".join(api.LASTING_CAUSES))
@@ -99,15 +88,7 @@ def queue_alerts(
         )
     yield _slow(mine, whose, limits)
     yield _thrown_out(mine, whose, limits)
-    yield Alert(
-        name=ABSENT,
-        expr=f"absent({selector(api.KUEUE_PENDING, mine)})",
-        for_=limits.missing,
-        severity="warning",
-        summary="A queue is absent.",
-        description=f"Kueue has said nothing of {whose}, for {limits.missing}: it was never applied, was deleted, or "
-        "Kueue's metrics are not collected, and then no other alert on it can fire.",
-    )
+    yield waiting.absent(known, whose, limits, by="Kueue", metrics="Kueue's metrics")
 
 
 def _slow(mine: str, whose: str, limits: AlertDefaults) -> Alert:
@@ -154,19 +135,13 @@ def _thrown_out(mine: str, whose: str, limits: AlertDefaults) -> Alert:
 
 def unseen(demand: Demand, cluster: Cluster) -> Iterator[str]:
     """What nothing that the cluster exports tells."""
-    if not cluster.monitoring.enabled:
-        return
-    if shown([demand], cluster) is None:
-        yield (
-            "Stock metrics count waiting and evicted groups by queue: which group of which serving it is shows where "
-            "kube-state-metrics is `configured`"
-        )
-    elif not demand.runs_groups:
-        yield "Kueue's Workloads of single pods have names that nobody knows beforehand: no alert tells whose wait"
+    yield from waiting.untold(
+        demand, cluster, counted="waiting and evicted", kind="Kueue's Workloads"
+    )
     release = cluster.versions.releases.kueue
-    if cluster.foundation == "existing":
-        yield "The queue is others', and so are alerts on it"
-    elif release is not None and not api.KUEUE.has(api.KUEUE_UNADMITTED, release):
+    if not waiting.watched([demand], cluster) or release is None:
+        return
+    if not api.KUEUE.has(api.KUEUE_UNADMITTED, release):
         gate = f", unless its gate {api.UNADMITTED_GATE} is on"
         yield f"Kueue {release} has no metric that says why a group waits" + (
             gate if release >= api.UNADMITTED_EXISTS else ""
@@ -175,9 +150,8 @@ def unseen(demand: Demand, cluster: Cluster) -> Iterator[str]:
 
 def scraped(demands: Sequence[Demand], cluster: Cluster) -> Iterator[Prerequisite]:
     """Kueue's metrics have to be collected, where alerts read them."""
-    if cluster.monitoring.enabled and cluster.foundation != "existing" and demands:
-        yield Prerequisite(
-            what="Prometheus collects the metrics of Kueue's controller",
+    if waiting.watched(demands, cluster):
+        yield waiting.collected(
+            "Prometheus collects the metrics of Kueue's controller",
             check="kubectl get servicemonitors,podmonitors -A",
-            without=f"{ABSENT} fires, and no other alert on queues can",
         )

@@ -32,7 +32,6 @@ EXCLUSIVE = (
     "Each group takes a whole domain of {level} for itself: no other set of this namespace with a required level "
     "enters it, and a domain too small for the workers keeps a lone leader"
 )
-
 SPREADS = "No backend prefers a level: the pods of a group may land in any domain of {level}"
 
 

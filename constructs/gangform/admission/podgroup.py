@@ -44,7 +44,6 @@ PROVIDER_ON = declare(
     Severity.BREAKS,
     "volcano §5, §6; lab E8",
 )
-
 NEVER_STARTS = declare(
     "gang-waits-for-leader",
     "Under LeaderReady workers are made once the leader runs, and the gang lets no leader run without them",
@@ -74,7 +73,6 @@ APART = (
     "Groups are separate objects: a change in Git reaches all of them at once, so apply it group by group; all at once "
     "a group may hang with its leader alone, while others take the rest of its domain"
 )
-
 LOSES_PLACE = "A group that is rebuilt frees its nodes for a moment, and a group that waits for such nodes takes them"
 WAVES = (
     "Groups are separate objects, each in a sync wave of its own: a change reaches a group once the one before it is "

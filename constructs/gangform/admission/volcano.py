@@ -45,7 +45,6 @@ GANG_OF_ONE = declare(
     Severity.DEGRADES,
     "volcano §5; lab E8",
 )
-
 TOPOLOGY_INERT = declare(
     "topology-needs-podgroup",
     "LWS's provider cannot ask Volcano for a topology",

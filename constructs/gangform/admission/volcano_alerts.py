@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gangform.admission import waiting
 from gangform.admission.admission import Demand, shown
 from gangform.apis import queue_metrics as api
 from gangform.apis.alerting import Alert
@@ -16,10 +17,6 @@ from gangform.apis.state_metrics import GROUPS_PHASE
 from gangform.findings import Prerequisite
 from gangform.inputs.cluster import Cluster
 from gangform.inputs.defaults import AlertDefaults
-
-NOT_ADMITTED = "ServingGroupNotAdmitted"
-PENDING = "QueuePending"
-ABSENT = "QueueAbsent"
 
 _WAITS = "Pending|Inqueue|Unknown"
 """Phases of a gang that is not wholly placed; Unknown: a part of it runs."""
@@ -34,15 +31,11 @@ def alerts(
         return
     names = sorted(demand.workload for demand in demands)
     waits = exporter.select(GROUPS_PHASE, one_of(by, names), like("phase", _WAITS))
-    yield Alert(
-        name=NOT_ADMITTED,
-        expr=f"max by (namespace, podgroup) ({waits}) == 1",
-        for_=limits.pending,
-        severity="warning",
-        summary="A group is not admitted.",
-        description=f"PodGroup {{{{ $labels.podgroup }}}} of {demands[0].serving} in namespace "
-        f"{{{{ $labels.namespace }}}} has waited for {limits.pending}: one group finds no room for all of its pods at "
-        "once.",
+    yield waiting.not_admitted(
+        f"max by (namespace, podgroup) ({waits}) == 1",
+        limits,
+        which=f"PodGroup {{{{ $labels.podgroup }}}} of {demands[0].serving} in namespace {{{{ $labels.namespace }}}} "
+        f"has waited for {limits.pending}: one group finds no room for all of its pods at once.",
     )
 
 
@@ -51,55 +44,38 @@ def queue_alerts(
 ) -> Iterator[Alert]:
     """A Queue of ours: gangs that wait."""
     mine = equal("queue_name", queue)
-    names = ", ".join(dict.fromkeys(sorted(demand.serving for demand in demands)))
-    whose = f"queue {{{{ $labels.queue_name }}}} ({names})"
+    whose = waiting.whose("queue_name", demands)
     counts = [
         f"max by (queue_name) ({selector(series, mine)})"
         for series in (api.VOLCANO_PENDING, api.VOLCANO_INQUEUE)
     ]
-    yield Alert(
-        name=PENDING,
-        expr="\n+ on (queue_name)\n".join(counts).join(("(\n", "\n) > 0")),
-        for_=limits.pending,
-        severity="warning",
-        summary="Groups wait in a queue.",
-        description=f"Groups wait in {whose}, {{{{ $value }}}} now, and for {limits.pending} there was always one: it "
-        "finds no room for all of its pods at once.",
+    yield waiting.pending(
+        "\n+ on (queue_name)\n".join(counts).join(("(\n", "\n) > 0")),
+        whose,
+        limits,
+        why="it finds no room for all of its pods at once",
     )
-    yield Alert(
-        name=ABSENT,
-        expr=f"absent({selector(api.VOLCANO_PENDING, mine)})",
-        for_=limits.missing,
-        severity="warning",
-        summary="A queue is absent.",
-        description=f"Volcano has said nothing of {whose} for {limits.missing}: it was never applied, was deleted, or "
-        "the metrics of its controller manager are not collected, and then no other alert on it can fire.",
+    yield waiting.absent(
+        selector(api.VOLCANO_PENDING, mine),
+        whose,
+        limits,
+        by="Volcano",
+        metrics="the metrics of its controller manager",
     )
 
 
 def unseen(demand: Demand, cluster: Cluster) -> Iterator[str]:
     """What nothing that the cluster exports tells."""
-    if not cluster.monitoring.enabled:
-        return
-    if shown([demand], cluster) is None:
-        yield (
-            "Stock metrics count waiting groups by queue: which group of which serving it is shows where "
-            "kube-state-metrics is `configured`"
-        )
-    elif not demand.runs_groups:
-        yield "Volcano's PodGroups of single pods have names that nobody knows beforehand: no alert tells whose wait"
-    if cluster.foundation == "existing":
-        yield "The queue is others', and so are alerts on it"
-    else:
+    yield from waiting.untold(demand, cluster, counted="waiting", kind="Volcano's PodGroups")
+    if waiting.watched([demand], cluster):
         yield "Volcano has no metric that says why a group waits"
 
 
 def scraped(demands: Sequence[Demand], cluster: Cluster) -> Iterator[Prerequisite]:
     """The controller manager's metrics have to be made and collected, where alerts read them."""
-    if cluster.monitoring.enabled and cluster.foundation != "existing" and demands:
-        yield Prerequisite(
-            what="Volcano's controller manager runs with --enable-metrics, and Prometheus collects its metrics",
+    if waiting.watched(demands, cluster):
+        yield waiting.collected(
+            "Volcano's controller manager runs with --enable-metrics, and Prometheus collects its metrics",
             check="kubectl -n volcano-system get deployment volcano-controllers -o yaml; "
             "kubectl get servicemonitors,podmonitors -A",
-            without=f"{ABSENT} fires, and no other alert on queues can",
         )

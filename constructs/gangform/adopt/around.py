@@ -98,9 +98,13 @@ def groups(subject: Subject) -> tuple[dict[str, Any], list[Unread], set[str]]:
 
 
 def disruption(subject: Subject) -> tuple[dict[str, Any], set[str]]:
-    """What evictions are answered: budgets a group, where there are some; and the names of the budgets."""
+    """What evictions are answered: budgets a group, where there are some; and the names of the budgets.
+
+    A group without one beside others that have one is released; more than a rollout takes down were forgotten, and get
+    one each.
+    """
     used: set[str] = set()
-    per_group = False
+    kept: set[str] = set()
     for document in subject.beside:
         chosen = mapping(document.manifest, "spec", "selector", "matchLabels")
         labels = {key: value for key, value in chosen.items() if isinstance(value, str)}
@@ -110,8 +114,14 @@ def disruption(subject: Subject) -> tuple[dict[str, Any], set[str]]:
             labels
         ):
             used.add(str(document.key))
-            per_group = per_group or GROUP_INDEX in labels
-    return ({"disruption": {"mode": "perGroup"}} if per_group else {}), used
+            kept |= {labels[GROUP_INDEX]} if GROUP_INDEX in labels else set()
+    if not kept:
+        return {}, used
+    made: dict[str, Any] = {"mode": "perGroup"}
+    count, down = subject.group.replicas or 0, subject.group.unavailable
+    if 0 < count - len(kept) <= (down if isinstance(down, int) and down > 1 else 1):
+        made["released"] = [index for index in range(count) if str(index) not in kept]
+    return {"disruption": made}, used
 
 
 def others(subjects: Sequence[Subject], known: Collection[str]) -> Iterator[Unread]:

@@ -208,10 +208,25 @@ def _cluster(found: Sequence[Subject], placed: Sequence[Nodes], wishes: Wishes) 
         made["metricsAdapter"] = adapter
     if adapter == "keda":
         versions["keda"] = str(keda.OLDEST)
-        made["monitoring"] = {"prometheus": prometheus} if prometheus else {}
+    pages = next(filter(None, map(_pages, found)), "")
+    watch = {"prometheus": prometheus if adapter == "keda" else "", "runbookBase": pages}
+    if any(watch.values()):
+        made["monitoring"] = {key: value for key, value in watch.items() if value}
     if any(text(one.own, "annotations", SYNC_WAVE) for one in found):
         made["gitops"] = "argocd"
     return {**made, "pools": pools}
+
+
+def _pages(subject: Subject) -> str:
+    """Where the pages of its alerts are published, where they lie as ours do; else empty."""
+    for document in subject.beside:
+        for group in sequence(document.manifest, "spec", "groups"):
+            for rule in sequence(group, "rules"):
+                url = text(rule, "annotations", "runbook_url")
+                page = f"/{subject.group.name}/{text(rule, 'alert')}.md"
+                if url.endswith(page):
+                    return url.removesuffix(page)
+    return ""
 
 
 _ADAPTERS = ("", "external", "prometheus-adapter", "keda")

@@ -43,13 +43,16 @@ class Scaler(NamedTuple):
 
 def scaler(subject: Subject) -> Scaler | None:
     """The first autoscaler of a set; `None` where it has none that says a maximum."""
-    group = subject.group
+    group, by_keda = subject.group, None
     for document in subject.beside:
         target = mapping(document.manifest, "spec", "scaleTargetRef")
-        # KEDA makes a HorizontalPodAutoscaler of a ScaledObject, which says it in its own words.
-        if document.key.namespace != group.namespace or owned(document):
+        if document.key.namespace != group.namespace:
             continue
         if (text(target, "kind"), text(target, "name")) != (group.kind, group.name):
+            continue
+        # KEDA makes a HorizontalPodAutoscaler of a ScaledObject, which says it in its own words.
+        if owned(document):
+            by_keda = by_keda or _made_by_keda(document)
             continue
         found = scaler_of(document)
         spec = mapping(document.manifest, "spec")
@@ -62,6 +65,23 @@ def scaler(subject: Subject) -> Scaler | None:
             unread = tuple(_metrics(subject, document, made))
             adapter = "prometheus-adapter" if "type" in made else "external"
             return Scaler(made, adapter, "", unread, str(document.key))
+    return by_keda
+
+
+def _made_by_keda(document: Document) -> Scaler | None:
+    """Bounds out of what KEDA made of a ScaledObject that is not there; `None` where another made it.
+
+    A set that an autoscaler moves must not be taken for one of a fixed number.
+    """
+    for owner in sequence(document.manifest, "metadata", "ownerReferences"):
+        if text(owner, "kind") == keda.KIND:
+            found = scaler_of(document)
+            made = {"min": max(1, found.least), "max": max(1, found.most)}
+            why = (
+                f"in {keda.KIND} {text(owner, 'name')}, which is not here: read `{keda.PLURAL}` too"
+            )
+            place = f"{document.key} spec.metrics"
+            return Scaler(made, "keda", "", (Unread(place, "", why),), str(document.key))
     return None
 
 

@@ -13,7 +13,8 @@ from gangform.apis.versions import Release
 
 API_VERSION: Final = KEDA
 KIND: Final = "ScaledObject"
-DEFINITION: Final = "scaledobjects.keda.sh"
+PLURAL: Final = "scaledobjects"
+DEFINITION: Final = f"{PLURAL}.keda.sh"
 """Name of the CustomResourceDefinition."""
 
 OPERATOR: Final = "app.kubernetes.io/part-of=keda-operator"

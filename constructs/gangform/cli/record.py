@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from gangform.apis import keda
 from gangform.cli import cold_start, shapes
 from gangform.cli.room import capacity_data, map_data, update_data
 from gangform.cli.show import chosen_servings, prerequisites
@@ -122,6 +123,8 @@ def _serving(plan: ServingPlan, cluster: ClusterPlan) -> dict[str, Any]:
             and {
                 "lowest": scale.lowest,
                 "highest": scale.highest,
+                "kind": "HorizontalPodAutoscaler" if scale.keda is None else keda.KIND,
+                "type": scale.type,
                 "metric": scale.metric,
                 "target": scale.target,
             },

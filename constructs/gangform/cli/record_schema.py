@@ -239,6 +239,8 @@ _SERVING = {
     "autoscaling?": {
         "lowest": WHOLE,
         "highest": WHOLE,
+        "kind": Value("string", "of the object: HorizontalPodAutoscaler or ScaledObject"),
+        "type": Value("string", "External: the sum over all groups; Pods: the average of leaders"),
         "metric": TEXT,
         "target": Value("integer", "the metric's value a group"),
     },

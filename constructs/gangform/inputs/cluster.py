@@ -45,6 +45,7 @@ class Installed(Model):
     kueue: Version | None = None
     volcano: Version | None = None
     keda: Version | None = None
+    """Needed where `metricsAdapter` is `keda`."""
 
     @property
     def releases(self) -> Versions:
@@ -149,10 +150,10 @@ class DashboardInput(Model):
 
     namespace: Name
     """Where the ConfigMap goes: where Grafana's sidecar looks (`sidecar.dashboards.searchNamespace`)."""
-    labels: dict[LabelKey, LabelValue] = Field(
+    labels: Annotated[dict[LabelKey, LabelValue], Field(min_length=1)] = Field(
         default_factory=lambda: {DASHBOARD_LABEL: DASHBOARD_LABEL_VALUE}
     )
-    """Labels that the sidecar selects by (`sidecar.dashboards.label` and `labelValue`)."""
+    """Labels that the sidecar selects by (`sidecar.dashboards.label`, `labelValue`); without one it takes nothing."""
     folder: Line | None = None
     """Grafana's folder, as the annotation `grafana_folder`. The sidecar reads it only where its
     `folderAnnotation` says so; `None`: where the sidecar puts everything."""

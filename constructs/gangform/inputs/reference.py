@@ -180,6 +180,8 @@ def _default(field: FieldInfo | None) -> str:
         return "absent"
     if isinstance(value, BaseModel):
         return "the defaults of its fields"
+    if isinstance(value, dict) and value:
+        return "{" + ", ".join(f'{key}: "{text}"' for key, text in value.items()) + "}"
     if isinstance(value, (tuple, dict)):
         return "empty" if not value else str(value)
     if isinstance(value, bool):

@@ -90,7 +90,7 @@ def _ask(server: str, query: str) -> str:
 
 def _keda(cluster: Cluster, query: str, server: str) -> Iterator[Prerequisite]:
     yield Prerequisite(
-        what=f"KEDA {cluster.versions.keda}",
+        what=f"KEDA {cluster.versions.keda or keda.OLDEST}",
         check=f"kubectl get crd {keda.DEFINITION} && kubectl get deploy -A -l {keda.OPERATOR}",
         without="nothing scales: a new set keeps 1 group, and the API server knows no ScaledObject",
     )

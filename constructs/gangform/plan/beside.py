@@ -13,7 +13,7 @@ from gangform.apis.argocd import HEALTH_CHECK, HEALTH_KEY
 from gangform.apis.core import CORE, SCHEDULING
 from gangform.apis.forms import Form
 from gangform.apis.keys import COMPUTE_DOMAINS, GPU_CLIQUE, STORAGE
-from gangform.apis.leaderworkerset import DEFINITION
+from gangform.apis.leaderworkerset import DEFINITION, OLDEST
 from gangform.apis.pods import needs
 from gangform.documents.document import Key, Node, group_of
 from gangform.findings import Prerequisite
@@ -124,7 +124,7 @@ def platform(
         )
     if form.can.runs_groups:
         yield Prerequisite(
-            what=f"LeaderWorkerSet {cluster.versions.lws} with its webhook",
+            what=f"LeaderWorkerSet {cluster.versions.lws or OLDEST} with its webhook",
             check=f"kubectl get crd {DEFINITION} && "
             "kubectl get deploy -n lws-system lws-controller-manager",
             without="the set is refused, or exists and makes no pods",

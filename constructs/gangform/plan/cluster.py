@@ -35,12 +35,6 @@ SURGES_COMPETE = declare(
     Severity.DEGRADES,
     "lab E2",
 )
-DASHBOARD_BLIND = declare(
-    "dashboard-without-rules",
-    "A dashboard counts groups by what PrometheusRules record, and none are made",
-    Severity.DEGRADES,
-    "design §4 Monitoring",
-)
 
 
 class ClusterPlan(NamedTuple):
@@ -116,7 +110,7 @@ def plan_cluster(
     found += _alike(cluster, demands)
     found += _clashes(servings)
     found += _surges(cluster, servings)
-    found += _blind(cluster)
+    found += monitoring.check(cluster)
     return ClusterPlan(
         cluster=cluster,
         defaults=defaults(edition),
@@ -234,14 +228,3 @@ def _surges(cluster: Cluster, servings: Sequence[ServingPlan]) -> Iterator[Findi
                 fix="roll them one after another, declare spare groups for each, or use a backend with gangs",
                 seen={"needed": str(need), "spare": str(spare)},
             )
-
-
-def _blind(cluster: Cluster) -> Iterator[Finding]:
-    """A dashboard whose numbers nobody records."""
-    if cluster.monitoring.dashboard is not None and not cluster.monitoring.enabled:
-        yield Finding(
-            code=DASHBOARD_BLIND,
-            at=InputPath(("clusters", cluster.name, "monitoring", "dashboard")),
-            what="a dashboard is asked for and `monitoring.enabled` is false: its groups and GPUs stay empty",
-            fix="remove `enabled: false`, or the dashboard",
-        )

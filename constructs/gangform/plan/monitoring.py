@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gangform.admission.admission import Demand
 from gangform.apis import state_metrics
 from gangform.apis.alerting import Alert
-from gangform.findings import Prerequisite
+from gangform.findings import Finding, InputPath, Prerequisite, Severity, declare
 from gangform.inputs.cluster import Cluster, Library
 from gangform.inputs.defaults import AlertDefaults, Defaults
 from gangform.inputs.serving import Serving
@@ -19,6 +19,19 @@ from gangform.plan.figures import formula
 from gangform.plan.resolve import Resolved
 from gangform.plan.role import RolePlan
 from gangform.units import Seconds
+
+DASHBOARD_BLIND = declare(
+    "dashboard-without-rules",
+    "A dashboard counts groups by what PrometheusRules record, and none are made",
+    Severity.DEGRADES,
+    "design §4 Monitoring",
+)
+OFF = declare(
+    "monitoring-is-off",
+    "What comes with alerts is asked for, and none are made",
+    Severity.STYLE,
+    "design §4 Monitoring",
+)
 
 STATE_METRICS_FILE = "kube-state-metrics.yaml"
 """The exporter's configuration, among what comes with a cluster and is no manifest."""
@@ -153,3 +166,29 @@ def prerequisites(cluster: Cluster) -> Iterator[Prerequisite]:
         without=f"{STATE_METRICS_MISSING} fires; alerts on groups that are not admitted, on rollouts that are blocked "
         "and on a controller that lags stay silent",
     )
+
+
+def check(cluster: Cluster) -> Iterator[Finding]:
+    """What is asked for and needs alerts, where there are none."""
+    asked = cluster.monitoring
+    if asked.enabled:
+        return
+    at = ("clusters", cluster.name, "monitoring")
+    if asked.dashboard is not None:
+        yield Finding(
+            code=DASHBOARD_BLIND,
+            at=InputPath((*at, "dashboard")),
+            what="a dashboard is asked for and `monitoring.enabled` is false: its groups and GPUs stay empty",
+            fix="remove `enabled: false`, or the dashboard",
+        )
+    for field, wanted, what in (
+        ("runbookBase", asked.runbook_base is not None, "pages"),
+        ("stateMetrics", asked.state_metrics != "stock", f"a {STATE_METRICS_FILE}"),
+    ):
+        if wanted:
+            yield Finding(
+                code=OFF,
+                at=InputPath((*at, field)),
+                what=f"`{field}` asks for {what} and `monitoring.enabled` is false: nothing is written for it",
+                fix=f"remove `enabled: false`, or `{field}`",
+            )

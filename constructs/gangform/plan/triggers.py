@@ -50,6 +50,12 @@ BUFFER_UNUSED = declare(
     Severity.BREAKS,
     "observability §3.5",
 )
+HOLDS_UNUSED = declare(
+    "autoscaling-buffer-time-unused",
+    "How long a front end holds requests matters only to a serving that goes to zero groups",
+    Severity.STYLE,
+    "observability §3.5",
+)
 BUFFER_BROKEN = declare(
     "autoscaling-buffer-broken",
     "The query of a front end's requests is no PromQL, so KEDA gets an error in the place of a number",
@@ -162,6 +168,13 @@ def check(
         )
     elif asked.min == 0:
         yield from _cold(asked, startup, here)
+    elif asked.buffer_holds is not None:
+        yield Finding(
+            code=HOLDS_UNUSED,
+            at=InputPath((*here, "bufferHolds")),
+            what=f"bufferHolds {asked.buffer_holds} with min {asked.min}: a request never waits for a first group",
+            fix="leave it out",
+        )
     if asked.buffer_query is not None:
         yield from _buffer(asked.buffer_query, cluster, (*here, "bufferQuery"))
 
