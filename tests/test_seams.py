@@ -19,7 +19,7 @@ from gangform.admission.admission import BACKENDS, Demand, Policy, Recognised, S
 from gangform.admission.advice import Advice
 from gangform.apis.alerting import Alert
 from gangform.apis.forms import GroupView
-from gangform.apis.panels import EngineSeries, Panel, Query
+from gangform.apis.panels import EngineChoice, Panel, Query
 from gangform.apis.versions import Release
 from gangform.documents.document import Manifest
 from gangform.engines.engine import (
@@ -106,8 +106,8 @@ class Toy:
             grace=Seconds(30),
         )
 
-    def panels(self, release: Release, series: EngineSeries) -> Sequence[Panel]:
-        return (Panel("Toys", "Awake.", (Query(series.select("toy:awake"), f"toys {release}"),)),)
+    def panels(self, release: Release, choice: EngineChoice) -> Sequence[Panel]:
+        return (Panel("Toys", "Awake.", (Query(choice.select("toy:awake"), f"toys {release}"),)),)
 
     def alerts(self, ask: LaunchRequest, watched: Watched) -> Sequence[Alert]:
         asleep = f"{watched.select('toy:asleep')} > {ask.context}"

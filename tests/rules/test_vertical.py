@@ -37,7 +37,7 @@ def others(code: str, accepted: Check, *objects: dict[str, Any]) -> None:
             accepted(other, *objects)
 
 
-@pytest.mark.parametrize("mode", [None, "Auto", "Recreate", "InPlaceOrRecreate", "InPlace"])
+@pytest.mark.parametrize("mode", [None, "Auto", "Recreate", "InPlaceOrRecreate"])
 def test_nobody_evicts_a_pod_of_a_group_for_its_requests(
     make: Make, refused: Check, accepted: Check, mode: str | None
 ) -> None:
@@ -49,12 +49,29 @@ def test_nobody_evicts_a_pod_of_a_group_for_its_requests(
     others("vertical-scaling-of-engines", accepted, *single)
 
 
-def test_requests_that_are_set_at_the_start_differ_from_those_admitted(
-    make: Make, refused: Check, accepted: Check
+@pytest.mark.parametrize(("mode", "whose"), [("Initial", "new pods"), ("InPlace", "pods")])
+def test_requests_that_are_set_without_eviction_differ_from_those_admitted(
+    make: Make, refused: Check, accepted: Check, mode: str, whose: str
 ) -> None:
-    at = "spec.updatePolicy.updateMode ~ other requests than the templates"
-    refused("vertical-scaling-at-start", at, vertical("Initial"), make("set"))
-    others("vertical-scaling-at-start", accepted, vertical("Initial"), make("set"))
+    at = f"spec.updatePolicy.updateMode ~ gives {whose} of r1 other requests than the templates"
+    refused("vertical-scaling-at-start", at, vertical(mode), make("set"))
+    others("vertical-scaling-at-start", accepted, vertical(mode), make("set"))
+    for code in CODES:
+        accepted(code, vertical(mode, SMALL), make("deployment"))
+
+
+def test_a_policy_may_take_every_container_out(make: Make, refused: Check, accepted: Check) -> None:
+    def policies(*of: tuple[str, str]) -> dict[str, Any]:
+        made = vertical("Recreate")
+        listed = [{"containerName": name, "mode": mode} for name, mode in of]
+        made["spec"]["resourcePolicy"] = {"containerPolicies": listed}
+        return made
+
+    for code in CODES:
+        accepted(code, policies(("*", "Off")), make("set"))
+    evicts = "spec.updatePolicy.updateMode ~ evicts"
+    for left in ((("*", "Off"), ("sidecar", "Auto")), (("engine", "Off"),)):
+        refused("vertical-scaling-of-groups", evicts, policies(*left), make("set"))
 
 
 def test_advice_is_welcome(make: Make, refused: Check, accepted: Check) -> None:

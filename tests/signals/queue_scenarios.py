@@ -68,18 +68,18 @@ KUEUE: Series = {
 }
 
 
-def fires(name: str, value: float = 1, said: str | None = None, **labels: str) -> Fires:
-    return Fires(name, value, {"cluster_queue": "serving", **labels}, said)
+def fires(name: str, value: float = 1, **labels: str) -> Fires:
+    return Fires(name, value, {"cluster_queue": "serving", **labels})
 
 
 WAITS = fires("QueuePending", 2)
 PLACELESS = fires("QueueUnadmittedByReason", 2, underlying_cause="TopologyPlacementFailed")
-SLOW = fires("QueueAdmissionSlow", 0.75, "75%")
+SLOW = fires("QueueAdmissionSlow", 0.75)
 GONE = fires("QueueAbsent")
 
 
 def out(reason: str, value: float = 1) -> Fires:
-    return fires("QueueGroupsEvicted", value, f"{value:g}", reason=reason)
+    return fires("QueueGroupsEvicted", value, reason=reason)
 
 
 FOUR_MORE = then((10, 10), (14, 1))
@@ -161,6 +161,13 @@ KUEUE_SCENARIOS = {
     "the first eviction of its kind": Scenario(
         {evictions("Preempted"): f"_x62 {steady(1)}"},
         {61: [], 62: [out("Preempted")], 121: [out("Preempted")], 123: []},
+    ),
+    "Kueue is replaced, and evicts": Scenario(
+        {
+            evictions("PodsReadyTimeout"): "3+0x40 stale",
+            evictions("PodsReadyTimeout").replace("{", '{pod="new",', 1): f"_x62 {steady(1)}",
+        },
+        {61: [], 62: [out("PodsReadyTimeout")], 121: [out("PodsReadyTimeout")], 123: []},
     ),
     "evictions of two priorities": Scenario(
         {

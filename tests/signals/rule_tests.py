@@ -6,7 +6,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from gangform.plan.serving import ServingPlan
 Spec = dict[str, Any]
 
 _WORD = re.compile(r"[a-zA-Z_][\w:]*")
-PLACEHOLDER = re.compile(r"\{\{ \$(value|labels\.(\w+))((?: \| \w+)*) \}\}")
+PLACEHOLDER = re.compile(r'\{\{ \$(value|labels\.(\w+))((?: \| \w+(?: "%\.0f")?)*) \}\}')
 
 
 class Done(NamedTuple):
@@ -44,14 +44,6 @@ def rule_file(plan: ServingPlan) -> Spec:
     return loaded
 
 
-WRITTEN: dict[str, Callable[[float], str]] = {
-    "": lambda value: f"{value:g}",
-    " | humanize": lambda value: f"{value:.4g}",  # between 1 and 1000
-    " | humanizePercentage": lambda value: f"{value * 100:.4g}%",
-}
-"""How Prometheus writes a value."""
-
-
 def alerting(spec: Spec) -> dict[str, dict[str, Any]]:
     """The alerting rules by name."""
     return {
@@ -68,9 +60,9 @@ def filled(template: str, fires: Fires) -> str:
     def fill(found: re.Match[str]) -> str:
         if found[1] != "value":
             return fires.labels[found[2]]
-        if found[3] and fires.said is not None:
-            return fires.said
-        return WRITTEN[found[3]](fires.value)
+        if "humanizePercentage" in found[3]:
+            return f"{100 * fires.value:.4g}%"
+        return f"{fires.value:.0f}" if found[3] else f"{fires.value:g}"
 
     return PLACEHOLDER.sub(fill, template)
 

@@ -21,8 +21,6 @@ class Fires(NamedTuple):
     name: str
     value: float = 1
     labels: Mapping[str, str] = {}
-    said: str | None = None
-    """How a function of the template writes the value, as in `{{ $value | humanizeDuration }}`."""
 
 
 class Scenario(NamedTuple):

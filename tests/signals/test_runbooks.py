@@ -21,6 +21,7 @@ from gangform.plan.cluster import ClusterPlan, plan_cluster
 from gangform.plan.serving import ServingPlan
 from gangform.signals import queues, runbooks
 from gangform.signals.alerts import NAMES, alerts
+from gangform.signals.groups import SIGNAL_LOST
 from gangform.signals.runbook_facts import ClusterFacts, QueueFacts, ServingFacts
 from gangform.units import Seconds
 
@@ -79,15 +80,25 @@ def plan(request: pytest.FixtureRequest, make_plan: MakePlan) -> ServingPlan:
     return make_plan(form, **changes)
 
 
+def written_for(plan: ServingPlan) -> list[str]:
+    """The alerts that a serving of this form could have, also those that it has not."""
+    scaling = plan.lead.scaling
+    left_out = {*OF_SCALERS} if scaling is None else {SIGNAL_LOST} if scaling.keda is None else ()
+    return [name for name in OF_SERVINGS if name not in left_out]
+
+
 @pytest.fixture(scope="module")
 def pages(plan: ServingPlan) -> list[str]:
-    """Each page that a serving of this form could have, also those of alerts that it has not."""
-    names = [
-        name for name in OF_SERVINGS if plan.lead.scaling is not None or name not in OF_SCALERS
-    ]
+    """The page of each of them."""
+    names = written_for(plan)
     facts = ServingFacts(plan, cluster(plan), frozenset(names))
     book = runbooks.Book(facts, tuple(map(alert, names)))
     return [book.page(each) for each in book.alerts]
+
+
+def page_of(plan: ServingPlan, name: str) -> str:
+    """One page, as if no other alert had any."""
+    return runbooks.Book(ServingFacts(plan, cluster(plan), frozenset()), ()).page(alert(name))
 
 
 # ── there is one ─────────────────────────────────────────────────────────────────────────────────
@@ -177,13 +188,37 @@ def test_it_counts_in_groups_and_gpus(make_plan: MakePlan) -> None:
     )
 
 
+def test_a_serving_that_rests_is_not_counted_by_its_lowest_number(make_plan: MakePlan) -> None:
+    some, rests = make_plan("groups"), make_plan("to zero")
+    assert "At least 1 of 2 groups should be serving." in page_of(some, "ServingRolloutStalled")
+    assert "should be serving" not in page_of(rests, "ServingRolloutStalled")
+    assert "Where it is the only one, nothing serves" in page_of(rests, "ServingGroupsNotReady")
+
+
+def test_a_lost_signal_names_the_query_that_must_have_a_result(make_plan: MakePlan) -> None:
+    asks = '`http://prometheus:9090`: `sum(vllm:num_requests_waiting{namespace="m", '
+    assert asks in page_of(make_plan("by keda"), SIGNAL_LOST)
+    rests = page_of(make_plan("to zero"), SIGNAL_LOST)
+    assert '`sum(queue{gateway="llm"})`' in rests
+    assert "a request that waits brings none" in rests
+    assert "Do not delete the ScaledObject" in rests
+
+
+@pytest.mark.parametrize("policy", ["RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None"])
+def test_what_one_worker_takes_along_is_that_of_the_policy(
+    make_plan: MakePlan, policy: str
+) -> None:
+    page = page_of(make_plan("groups", restart_policy=policy), "ServingEngineStalled")
+    assert ("it comes back alone" in page) == (policy != "RecreateGroupOnPodRestart")
+    assert ("the whole group goes with it" in page) == (policy == "RecreateGroupOnPodRestart")
+
+
 @pytest.mark.parametrize("form", ["groups", "sets of one group"])
 def test_a_whole_group_goes_by_its_leader(make_plan: MakePlan, form: str) -> None:
     plan = make_plan(form)
     leader = "llm-$GROUP-0" if form == "sets of one group" else "llm-$GROUP"
     for name in ("ServingLeaderReadyGroupIncomplete", "ServingEngineStalled"):
-        text = ServingFacts(plan, cluster(plan), frozenset())
-        page = runbooks.Book(text, ()).page(alert(name))
+        page = page_of(plan, name)
         assert f'`kubectl delete pod -n m "{leader}"`' in page
         assert "Do not delete a single worker" in page
         assert "first byte" in page
@@ -330,12 +365,10 @@ def test_links_among_pages_resolve(plan: ServingPlan) -> None:
 
 
 def test_a_page_speaks_of_no_page_that_is_not_there(plan: ServingPlan) -> None:
-    facts = ServingFacts(plan, cluster(plan), frozenset())
-    for name in OF_SERVINGS:
-        if plan.lead.scaling is not None or name not in OF_SCALERS:
-            text = runbooks.Book(facts, ()).page(alert(name))
-            assert re.findall(r"\]\(([^)]*)\)", text) == ["README.md"], name
-            assert not re.search(r":\s*$", text, re.M), name
+    for name in written_for(plan):
+        text = page_of(plan, name)
+        assert re.findall(r"\]\(([^)]*)\)", text) == ["README.md"], name
+        assert not re.search(r":\s*$", text, re.M), name
 
 
 # ── queues and clusters ──────────────────────────────────────────────────────────────────────────

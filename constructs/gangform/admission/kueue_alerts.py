@@ -12,7 +12,7 @@ from fractions import Fraction
 from gangform.admission import waiting
 from gangform.admission.admission import Demand, shown
 from gangform.apis import queue_metrics as api
-from gangform.apis.alerting import Alert
+from gangform.apis.alerting import PERCENT, ROUNDED, Alert
 from gangform.apis.promql import boxed, equal, like, one_of, selector
 from gangform.apis.state_metrics import WORKLOADS_CONDITION, WORKLOADS_CREATED
 from gangform.findings import Prerequisite
@@ -83,8 +83,8 @@ def queue_alerts(
             for_=limits.lasting,
             severity="warning",
             summary="Groups wait for what waiting does not end.",
-            description=f"{{{{ $value }}}} groups are not admitted for {{{{ $labels.underlying_cause }}}} in {whose}: "
-            "somebody has to change the queue, the nodes or the serving.",
+            description=f"Groups are not admitted for {{{{ $labels.underlying_cause }}}} in {whose}, {{{{ $value }}}} "
+            "now: somebody has to change the queue, the nodes or the serving.",
         )
     yield _slow(mine, whose, limits)
     yield _thrown_out(mine, whose, limits)
@@ -106,7 +106,7 @@ def _slow(mine: str, whose: str, limits: AlertDefaults) -> Alert:
         expr=f"{boxed(late)}\n/ on (cluster_queue)\n{admitted(every)}\n> {float(_MOST)}",
         severity="warning",
         summary="Groups wait long until they are admitted.",
-        description=f"{{{{ $value | humanizePercentage }}}} of the groups that were admitted within {window} had "
+        description=f"{PERCENT} of the groups that were admitted within {window} had "
         f"waited longer than {bound} in {whose}: every rebuild and every rollout costs that much more.",
     )
 
@@ -118,19 +118,18 @@ def _thrown_out(mine: str, whose: str, limits: AlertDefaults) -> Alert:
     known = selector(api.KUEUE_PENDING, mine)
     keys = "cluster_queue, reason"
     more = f"sum by ({keys}) (increase({count}[{window}])) > 0"
-    young = (
-        f"sum by ({keys}) ({count})\nunless on ({keys})\nsum by ({keys}) ({count} offset {window})"
-    )
+    # Series by series: a controller that was replaced counts anew, under labels of its own.
+    young = boxed(f"{count}\nunless\n{count} offset {window}")
     # An hour ago Kueue was heard of: else everything would be young when Prometheus is.
     seen = f"max by (cluster_queue) ({known} offset {window})"
-    news = f"{boxed(young)}\nand on (cluster_queue)\n{seen}"
+    news = f"sum by ({keys}) {young}\nand on (cluster_queue)\n{seen}"
     return Alert(
         name=THROWN_OUT,
         expr=f"{boxed(more)}\nor\n{boxed(news)}",
         severity="warning",
         summary="Groups were evicted from a queue.",
-        description=f"{{{{ $value | humanize }}}} groups were evicted within {window} ({{{{ $labels.reason }}}}) from "
-        f"{whose}: each is a whole group gone, and no disruption budget was asked.",
+        description=f"Groups were evicted within {window} ({{{{ $labels.reason }}}}) from {whose}, "
+        f"{ROUNDED} of them: each is a whole group gone, and no disruption budget was asked.",
     )
 
 

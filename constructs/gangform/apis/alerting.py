@@ -28,6 +28,12 @@ AlertSeverity = Literal["critical", "warning", "info"]
 """Who hears of it, as kube-prometheus routes it: `critical` pages somebody."""
 
 
+PERCENT = "{{ $value | humanizePercentage }}"
+"""A share, in an alert's words: 0.0512 is `5.12%`."""
+ROUNDED = '{{ $value | printf "%.0f" }}'
+"""A count that was divided or extrapolated: 21.333333333333332 is `21`."""
+
+
 class Alert(NamedTuple):
     """One alerting rule, as data."""
 

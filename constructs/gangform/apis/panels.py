@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
+from gangform.apis.promql import selector
+
 UID_LIMIT = 40
 """Longest uid of a dashboard."""
 SCHEMA = 36
@@ -23,9 +25,9 @@ SERVING_VARIABLE = "serving"
 RATE = "$__rate_interval"
 """A range long enough for a rate at every zoom: four scrapes at the least."""
 
-Look = Literal["lines", "stack", "number", "table", "states"]
-"""Lines over time; areas on each other; the last value in large; a row for each series; what held when."""
-Colour = Literal["green", "orange", "red", "blue"]
+Look = Literal["lines", "stack", "number", "table"]
+"""Lines over time; areas on each other; the last value in large; a row for each series."""
+Colour = Literal["green", "orange", "red"]
 
 
 class Step(NamedTuple):
@@ -66,16 +68,16 @@ class Panel(NamedTuple):
     `${__data.fields.LABEL}` for another one of its row."""
 
 
-class EngineSeries(NamedTuple):
-    """How the series of an engine are found among all: what its panels select by."""
+class EngineChoice(NamedTuple):
+    """Which series of engines panels show: those of the servings that are chosen."""
 
     matchers: tuple[str, ...]
     serving: str
     """The label that holds the name of the serving."""
 
     def select(self, series: str, *matchers: str) -> str:
-        """The series of the servings that are chosen."""
-        return f"{series}{{{', '.join((*self.matchers, *matchers))}}}"
+        """A series of the servings that are chosen."""
+        return selector(series, *self.matchers, *matchers)
 
 
 class Row(NamedTuple):

@@ -20,7 +20,7 @@ from gangform.findings import Finding, Path
 from gangform.units import Bytes, Seconds
 
 if TYPE_CHECKING:  # who only reads manifests needs no inputs, and they take a tenth of a second
-    from gangform.apis.panels import EngineSeries, Panel
+    from gangform.apis.panels import EngineChoice, Panel
     from gangform.inputs.defaults import Defaults
     from gangform.inputs.hardware import HardwareShape
     from gangform.inputs.model import ModelProfile
@@ -348,7 +348,7 @@ class Engine(Reader, Protocol):
         """Command, arguments, variables, ports, probes and drain. Total: no refusal here."""
         ...
 
-    def panels(self, release: Release, series: "EngineSeries") -> "Sequence[Panel]":
+    def panels(self, release: Release, choice: "EngineChoice") -> "Sequence[Panel]":
         """What a dashboard shows of it: latency, load, cache, by the series that the release has."""
         ...
 

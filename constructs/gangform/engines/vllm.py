@@ -41,7 +41,7 @@ from gangform.findings import Finding
 from gangform.units import Seconds
 
 if TYPE_CHECKING:
-    from gangform.apis.panels import EngineSeries, Panel
+    from gangform.apis.panels import EngineChoice, Panel
 
 IMAGE = "vllm/vllm-openai"
 """The published image; its tags are `v` and three numbers."""
@@ -68,11 +68,11 @@ class Vllm:
         """Utilisation, overheads by class of release, and how the cache is stored."""
         return vllm_memory.terms(ask)
 
-    def panels(self, release: Release, series: EngineSeries) -> Sequence[Panel]:
+    def panels(self, release: Release, choice: EngineChoice) -> Sequence[Panel]:
         """Latency, load and cache, by the names of the release."""
         from gangform.engines.vllm_panels import panels
 
-        return tuple(panels(release, series))
+        return tuple(panels(release, choice))
 
     def launch(self, ask: LaunchRequest) -> Launch:
         """Command, arguments, variables, ports, probes and drain of leader and workers."""

@@ -18,8 +18,6 @@ from gangform.engines.vllm_series import (
     HTTP_ANSWERS,
     ITERATIONS,
     KEEPS_COUNT,
-    KV,
-    KV_BEFORE,
     OWN_BOUNDS,
     PREEMPTIONS,
     PREFIX,
@@ -27,6 +25,7 @@ from gangform.engines.vllm_series import (
     SERIES,
     TRAITS,
     WAITING,
+    cache,
     first_token_bounds,
     known,
 )
@@ -44,13 +43,12 @@ def alerts(ask: LaunchRequest, about: Watched) -> tuple[Alert, ...]:
 
 def _series(ask: LaunchRequest) -> EngineSeries:
     release = ask.release
-    cache = KV_BEFORE if SERIES.has(KV_BEFORE, release) else KV
     return EngineSeries(
         engine="engine",
         running=PREFIX + RUNNING,
         waiting=PREFIX + WAITING,
         steps=f"{PREFIX}{ITERATIONS}_count" if TRAITS.has(KEEPS_COUNT, release) else None,
-        cache=PREFIX + cache,
+        cache=PREFIX + cache(release),
         preemptions=f"{PREFIX}{PREEMPTIONS}_total",
         finished=_FINISHED,
         failing=tuple(_failing(ask)),

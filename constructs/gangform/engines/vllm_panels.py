@@ -10,53 +10,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from gangform.apis.panels import RATE, EngineSeries, Panel, Query, Step
+from gangform.apis.panels import RATE, EngineChoice, Panel, Query, Step
 from gangform.apis.versions import Release
 from gangform.engines import vllm_series as api
 
-_BETWEEN = "inter_token_latency_seconds"
-_BETWEEN_BEFORE = "time_per_output_token_seconds"
-"""The same under its former name (vllm#24110)."""
-_PROMPTS = "prompt_tokens"
-_GENERATED = "generation_tokens"
 _QUANTILES = ("0.5", "0.95", "0.99")
 _LEADER = "{{pod}}"
 
 
-def panels(release: Release, series: EngineSeries) -> Iterator[Panel]:
+def panels(release: Release, choice: EngineChoice) -> Iterator[Panel]:
     """Latency first: it is what users see. Nothing of a release whose series were not read."""
     if not api.known(release):
         return
-    between = _BETWEEN if api.SERIES.has(_BETWEEN, release) else _BETWEEN_BEFORE
-    cache = api.KV if api.SERIES.has(api.KV, release) else api.KV_BEFORE
-    serving = f"{{{{{series.serving}}}}}"
+    serving = f"{{{{{choice.serving}}}}}"
     yield Panel(
         "Time to first token",
         "Half, 95 and 99 of 100 requests had their first token within this time, waiting included.",
-        _quantiles(series, api.FIRST_TOKEN),
+        _quantiles(choice, api.FIRST_TOKEN),
         unit="s",
     )
     yield Panel(
         "Time between tokens",
         "Time from one output of a request to its next. With speculative decoding an output may hold several tokens.",
-        _quantiles(series, between),
+        _quantiles(choice, api.between(release)),
         unit="s",
     )
     yield Panel(
         "Requests waiting, by leader",
         "Requests that a group has taken and not begun. Below its saturation this is 0.",
-        (Query(_of_ranks(series, api.WAITING), _LEADER),),
+        (Query(_of_ranks(choice, api.WAITING), _LEADER),),
     )
     yield Panel(
         "Requests running, by leader",
         "Requests in the batch of each group. A group without any beside busy ones gets no traffic.",
-        (Query(_of_ranks(series, api.RUNNING), _LEADER),),
+        (Query(_of_ranks(choice, api.RUNNING), _LEADER),),
     )
     yield Panel(
         "KV cache in use, by leader",
         "Near 1 requests are preempted and begin again. Below it this says nothing of saturation: prefill may queue "
         "with little cache in use.",
-        (Query(f"max by (namespace, pod) ({_select(series, cache)})", _LEADER),),
+        (Query(f"max by (namespace, pod) ({_select(choice, api.cache(release))})", _LEADER),),
         unit="percentunit",
         steps=(Step(None, "green"), Step(Decimal("0.9"), "orange")),
         most=1,
@@ -64,15 +57,15 @@ def panels(release: Release, series: EngineSeries) -> Iterator[Panel]:
     yield Panel(
         "Preemptions",
         "Requests that lost their cache and are computed again, a second.",
-        (Query(_rate(series, api.PREEMPTIONS, series.serving), serving),),
+        (Query(_rate(choice, api.PREEMPTIONS, choice.serving), serving),),
         unit="cps",
     )
     yield Panel(
         "Tokens",
         "Tokens read from prompts and tokens generated, a second.",
         (
-            Query(_rate(series, _PROMPTS, series.serving), f"{serving} prompt"),
-            Query(_rate(series, _GENERATED, series.serving), f"{serving} generated"),
+            Query(_rate(choice, api.PROMPTS, choice.serving), f"{serving} prompt"),
+            Query(_rate(choice, api.GENERATED, choice.serving), f"{serving} generated"),
         ),
         unit="cps",
     )
@@ -81,7 +74,7 @@ def panels(release: Release, series: EngineSeries) -> Iterator[Panel]:
         "Requests a second by why they ended: `stop` and `length` are answers, `abort` is a client that left.",
         (
             Query(
-                _rate(series, api.FINISHED, f"{series.serving}, finished_reason"),
+                _rate(choice, api.FINISHED, f"{choice.serving}, finished_reason"),
                 f"{serving} {{{{finished_reason}}}}",
             ),
         ),
@@ -89,26 +82,26 @@ def panels(release: Release, series: EngineSeries) -> Iterator[Panel]:
     )
 
 
-def _select(series: EngineSeries, name: str) -> str:
-    return series.select(f"{api.PREFIX}{name}")
+def _select(choice: EngineChoice, name: str) -> str:
+    return choice.select(f"{api.PREFIX}{name}")
 
 
-def _quantiles(series: EngineSeries, histogram: str) -> tuple[Query, ...]:
-    counts = _select(series, f"{histogram}_bucket")
-    rates = f"sum by ({series.serving}, le) (rate({counts}[{RATE}]))"
+def _quantiles(choice: EngineChoice, histogram: str) -> tuple[Query, ...]:
+    counts = _select(choice, f"{histogram}_bucket")
+    rates = f"sum by ({choice.serving}, le) (rate({counts}[{RATE}]))"
     return tuple(
         Query(
             f"histogram_quantile({quantile}, {rates})",
-            f"{{{{{series.serving}}}}} {Decimal(quantile) * 100:.0f} %",
+            f"{{{{{choice.serving}}}}} {Decimal(quantile) * 100:.0f} %",
         )
         for quantile in _QUANTILES
     )
 
 
-def _rate(series: EngineSeries, counter: str, by: str) -> str:
-    return f"sum by ({by}) (rate({_select(series, f'{counter}_total')}[{RATE}]))"
+def _rate(choice: EngineChoice, counter: str, by: str) -> str:
+    return f"sum by ({by}) (rate({_select(choice, f'{counter}_total')}[{RATE}]))"
 
 
-def _of_ranks(series: EngineSeries, gauge: str) -> str:
+def _of_ranks(choice: EngineChoice, gauge: str) -> str:
     """Over the ranks of a leader that export apart."""
-    return f"sum by (namespace, pod) (max by (namespace, pod, engine) ({_select(series, gauge)}))"
+    return f"sum by (namespace, pod) (max by (namespace, pod, engine) ({_select(choice, gauge)}))"

@@ -26,6 +26,11 @@ FINISHED = "request_success"
 """Every request that ended, whatever its `finished_reason`."""
 CORRUPTED = "corrupted_requests"
 FIRST_TOKEN = "time_to_first_token_seconds"
+BETWEEN = "inter_token_latency_seconds"
+BETWEEN_BEFORE = "time_per_output_token_seconds"
+"""The same under its former name (vllm#24110)."""
+PROMPTS = "prompt_tokens"
+GENERATED = "generation_tokens"
 
 HTTP_ANSWERS = "http_requests_total"
 """Of the server around the engine, without prefix: answers by `handler`, `method` and `status` (`5xx`). It leaves out
@@ -55,16 +60,16 @@ SERIES = Table(
     [
         *_rows(
             f"{RUNNING} {WAITING} {ITERATIONS} {PREEMPTIONS} {FINISHED} {FIRST_TOKEN} cache_config_info "
-            "prompt_tokens generation_tokens lora_requests_info e2e_request_latency_seconds "
+            f"{PROMPTS} {GENERATED} lora_requests_info e2e_request_latency_seconds "
             "request_queue_time_seconds request_prefill_time_seconds request_decode_time_seconds "
             "request_inference_time_seconds request_prompt_tokens request_generation_tokens "
             "request_max_num_generation_tokens request_params_n request_params_max_tokens"
         ),
         *_rows(f"{KV_BEFORE} gpu_prefix_cache_queries gpu_prefix_cache_hits", until=Release(0, 11)),
         *_rows("num_requests_swapped cpu_cache_usage_perc", until=Release(0, 11)),
-        *_rows("time_per_output_token_seconds", until=Release(0, 12)),
+        *_rows(BETWEEN_BEFORE, until=Release(0, 12)),
         *_rows(f"{KV} prefix_cache_queries prefix_cache_hits", Release(0, 9, 2)),
-        *_rows("inter_token_latency_seconds", Release(0, 10, 2)),
+        *_rows(BETWEEN, Release(0, 10, 2)),
         *_rows("request_time_per_output_token_seconds", Release(0, 11)),
         *_rows(
             f"{CORRUPTED} engine_sleep_state external_prefix_cache_queries external_prefix_cache_hits "
@@ -107,6 +112,16 @@ _BOUNDS_SINCE = f"{_BOUNDS} 20.0 40.0 80.0 160.0 640.0 2560.0"
 def known(release: Release) -> bool:
     """Whether the release is one of those whose series were read, or newer."""
     return release >= _FIRST
+
+
+def cache(release: Release) -> str:
+    """The share of the cache in use, by the name under which every engine of the release has it."""
+    return KV_BEFORE if SERIES.has(KV_BEFORE, release) else KV
+
+
+def between(release: Release) -> str:
+    """The histogram of the time between two outputs of a request."""
+    return BETWEEN if SERIES.has(BETWEEN, release) else BETWEEN_BEFORE
 
 
 def first_token_bounds(release: Release) -> tuple[str, ...]:

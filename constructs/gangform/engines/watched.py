@@ -12,8 +12,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from gangform.apis.alerting import Alert
-from gangform.apis.promql import boxed, equal
+from gangform.apis.alerting import PERCENT, ROUNDED, Alert
+from gangform.apis.promql import boxed, equal, selector
 from gangform.units import Seconds
 
 if TYPE_CHECKING:  # who only reads manifests needs no inputs
@@ -28,8 +28,6 @@ SLOW = "ServingSlowFirstTokens"
 STEADILY_SLOW = "ServingSlowFirstTokensForHours"
 
 _VALUE, _POD = "{{ $value }}", "{{ $labels.pod }}"
-_SHARE, _COUNT = "{{ $value | humanizePercentage }}", "{{ $value | humanize }}"
-"""A rate is no whole number: Prometheus would print all of its digits."""
 
 NAMES = (STALLED, ERRORS, SLOW, STEADILY_SLOW, QUEUE, CACHE, PREEMPTED)
 """Every alert that an engine can have."""
@@ -39,7 +37,8 @@ class Objective(NamedTuple):
     """A share of requests that get their first token in time."""
 
     bound: str
-    """The time in seconds, spelled as the engine exports it: `2.5`, `5.0`."""
+    """The time in seconds, spelled as the engine exports it: `2.5`, `5.0`. With its point it is the same `le` to every
+    Prometheus; where an exporter writes none, 3 puts one in (`apis.queue_metrics.bucket_bound`)."""
     share: Decimal
 
 
@@ -61,7 +60,7 @@ class Watched(NamedTuple):
 
     def select(self, series: str, *matchers: str) -> str:
         """The series of the serving that match."""
-        return f"{series}{{{', '.join((*self.matchers, *matchers))}}}"
+        return selector(series, *self.matchers, *matchers)
 
 
 class Failing(NamedTuple):
@@ -122,9 +121,9 @@ def _stalled(series: EngineSeries, steps: str, watched: Watched) -> Alert:
         for_=watched.limits.engine_stalled,
         severity="critical",
         summary="An engine has requests and does nothing.",
-        description=f"Engine {{{{ $labels.{series.engine} }}}} of leader {_POD} of {watched.who} has had {_VALUE} "
-        f"requests or more running for {watched.quiet} and given no token: a rank of its group hangs or is gone. Its "
-        "health endpoint does not see that, and it stays in the Service.",
+        description=f"Engine {{{{ $labels.{series.engine} }}}} of leader {_POD} of {watched.who} has had "
+        f"requests running for {watched.quiet}, {_VALUE} or more at a time, and given no token: a rank of its group "
+        "hangs or is gone. Its health endpoint does not see that, and it stays in the Service.",
     )
 
 
@@ -139,7 +138,7 @@ def _cache(series: EngineSeries, cache: str, watched: Watched) -> Alert:
         severity="warning",
         summary="The cache of a group is full and requests wait for it.",
         description=f"The cache of leader {_POD} of {watched.who} has been full for {limits.cache_full}, at "
-        f"{_SHARE}, while requests wait: they wait for others to end, however idle the GPUs are.",
+        f"{PERCENT}, while requests wait: they wait for others to end, however idle the GPUs are.",
     )
 
 
@@ -155,8 +154,8 @@ def _queue(series: EngineSeries, watched: Watched) -> Alert:
         for_=watched.queue_after,
         severity="warning",
         summary="More requests wait than the ready groups of a serving take.",
-        description=f"{_COUNT} requests a ready group of {watched.who} have been waiting, more than "
-        f"{watched.queue} for {watched.queue_after}.",
+        description=f"For {watched.queue_after} more than {watched.queue} requests a ready group of {watched.who} have "
+        f"been waiting, {ROUNDED} now.",
     )
 
 
@@ -173,7 +172,7 @@ def _preempted(series: EngineSeries, preemptions: str, watched: Watched) -> Aler
         for_=limits.preempted,
         severity="warning",
         summary="A group preempts running requests and computes them again.",
-        description=f"Leader {_POD} of {watched.who} took the cache of {_COUNT} running requests within "
+        description=f"Leader {_POD} of {watched.who} took the cache of {ROUNDED} running requests within "
         f"{limits.counted}, more than {percent(limits.preempted_share)} of those that finished: each is computed again "
         "from its start.",
     )
@@ -198,7 +197,7 @@ def _errors(series: EngineSeries, watched: Watched) -> Alert:
         for_=limits.failed,
         severity="critical",
         summary="Requests to a serving fail.",
-        description=f"{_SHARE} of the requests to {watched.who} failed within {limits.counted} by a fault of "
+        description=f"{PERCENT} of the requests to {watched.who} failed within {limits.counted} by a fault of "
         f"the engine or of its server, more than {percent(limits.failed_share)}.",
     )
 
@@ -228,17 +227,17 @@ def _slow(series: EngineSeries, watched: Watched, objective: Objective) -> Itera
             for_=lasting,
             severity="critical" if severity == "critical" else "warning",
             summary="Too many requests wait too long for their first token.",
-            description=f"{_SHARE} of the requests to {watched.who} got their first token later than "
+            description=f"{PERCENT} of the requests to {watched.who} got their first token later than "
             f"{objective.bound} s within {short}, and too many within {long}; {percent(1 - Fraction(objective.share))} "
             f"may, and at this rate a month's share is gone in {'2' if severity == 'critical' else '5'} days.",
         )
 
 
-def percent(share: Fraction) -> str:
-    """A share as people read it: `5%`, as Prometheus writes it."""
-    return f"{number(share * 100)}%"
-
-
 def number(share: Fraction) -> str:
-    """A number as PromQL and people read it: `0.05`."""
+    """A number as PromQL reads it: `0.05`."""
     return f"{Decimal(share.numerator) / Decimal(share.denominator):f}"
+
+
+def percent(share: Fraction) -> str:
+    """A share as people read it: `5%`, spelled as Prometheus spells the value beside it."""
+    return f"{number(100 * share)}%"

@@ -94,6 +94,11 @@ class KedaPlan(NamedTuple):
     cooldown: Seconds | None
     """From the last request to zero groups; `None` where one group stays."""
 
+    @property
+    def vital(self) -> Trigger:
+        """The question that must have a result: the signal, or where it may rest at zero that of the front end."""
+        return self.triggers[0 if self.cooldown is None else -1]
+
 
 @formula("max(1, min)", source="observability §3.5")
 def fallback(lowest: int) -> int:

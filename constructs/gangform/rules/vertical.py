@@ -1,8 +1,9 @@
 """Vertical autoscalers: they change requests pod by pod, and a group is admitted and scheduled as one.
 
-Only a mode that advises leaves groups alone. `Initial` sets requests where pods are made, the other modes evict too:
-through the budget, and with the pod its whole group goes. `InPlaceOrRecreate` evicts where a node has no room, and
-`Auto` is the old word for `Recreate`, the default. The target has to be the topmost object that scales: one that a
+Only a mode that advises leaves groups alone. `Initial` sets requests where pods are made, `InPlace` also those of
+running ones, and evicts nobody (AEP-8818). The other modes evict: through the budget, and with the pod its whole
+group goes. `InPlaceOrRecreate` does where a node has no room, and `Auto` is the old word for `Recreate`, the default.
+A policy for all containers may take every mode back. The target has to be the topmost object that scales: one that a
 set's controller makes is answered with the condition ConfigUnsupported, and nothing happens.
 """
 
@@ -13,7 +14,7 @@ from typing import Final
 
 from gangform.apis.forms import GroupView
 from gangform.apis.views import Documents
-from gangform.documents.document import Document, Key, group_of, mapping, text
+from gangform.documents.document import Document, Key, group_of, mapping, sequence, text
 from gangform.findings import Severity, counted, declare
 from gangform.rules.joins import gpus, is_set
 from gangform.rules.rule import Context, Fault, rule
@@ -32,7 +33,7 @@ ENGINES = declare(
 )
 INITIAL = declare(
     "vertical-scaling-at-start",
-    "A vertical autoscaler makes pods of a group with other requests than the group was admitted with",
+    "A vertical autoscaler gives pods of a group other requests than the group was admitted with",
     Severity.DEGRADES,
     "kueue §3, §7; VerticalPodAutoscaler: updateMode",
 )
@@ -45,11 +46,24 @@ CHILD = declare(
 
 _KIND: Final = "VerticalPodAutoscaler"
 _MODE: Final = ("spec", "updatePolicy", "updateMode")
+_SPARES: Final = {"Initial": "new pods", "InPlace": "pods"}
+"""Modes that evict nobody, and whose requests they change."""
 _FIX: Final = 'write updateMode: "Off", and take its advice by hand'
 
 
 def _mode(subject: Document) -> str:
+    """What it does with requests: `Off` also where that is said of every container."""
+    said = {
+        text(policy, "containerName"): text(policy, "mode")
+        for policy in sequence(subject.manifest, "spec", "resourcePolicy", "containerPolicies")
+    }
+    if "*" in said and set(said.values()) == {"Off"}:
+        return "Off"
     return text(subject.manifest, *_MODE) or "Recreate"
+
+
+def _evicts(mode: str) -> bool:
+    return mode != "Off" and mode not in _SPARES
 
 
 def _target(subject: Document) -> Key:
@@ -75,7 +89,7 @@ def vertical_scaling_of_groups(
 ) -> Iterator[Fault]:
     """Nobody evicts pods of a group to give them other requests."""
     mode = _mode(subject)
-    for group in _groups(subject, documents) if mode not in ("Off", "Initial") else ():
+    for group in _groups(subject, documents) if _evicts(mode) else ():
         yield Fault(
             path=_MODE,
             what=f"updateMode {mode} evicts pods of {group.title} for new requests, and each takes a group of "
@@ -93,7 +107,7 @@ def vertical_scaling_of_engines(
     mode = _mode(subject)
     for group in documents.groups_of(_target(subject)):
         held = gpus(documents, group.leader)
-        if mode not in ("Off", "Initial") and group.size == 1 and held:
+        if _evicts(mode) and group.size == 1 and held:
             yield Fault(
                 path=_MODE,
                 what=f"updateMode {mode} evicts pods of {group.title} for new requests, each with "
@@ -108,10 +122,11 @@ def vertical_scaling_at_start(
     subject: Document, documents: Documents, context: Context
 ) -> Iterator[Fault]:
     """The pods of a group request what their templates say."""
-    for group in _groups(subject, documents) if _mode(subject) == "Initial" else ():
+    mode = _mode(subject)
+    for group in _groups(subject, documents) if mode in _SPARES else ():
         yield Fault(
             path=_MODE,
-            what=f"updateMode Initial gives new pods of {group.title} other requests than the templates that its "
+            what=f"updateMode {mode} gives {_SPARES[mode]} of {group.title} other requests than the templates that its "
             f"group of {group.size} is admitted and counted by",
             fix=_FIX,
         )

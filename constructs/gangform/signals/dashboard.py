@@ -18,7 +18,7 @@ from gangform.apis.core import APP_NAME
 from gangform.apis.panels import (
     UID_LIMIT,
     Dashboard,
-    EngineSeries,
+    EngineChoice,
     Panel,
     Query,
     Row,
@@ -303,11 +303,10 @@ def _engine(plan: ClusterPlan) -> tuple[Panel, ...]:
         (serving.serving.engine.name, Release.parse(serving.serving.engine.version))
         for serving in plan.servings
     }
-    series = EngineSeries(
-        matchers=(HERE, like(series_label(APP_NAME), CHOSEN)), serving=series_label(APP_NAME)
-    )
+    label = series_label(APP_NAME)
+    choice = EngineChoice(matchers=(HERE, like(label, CHOSEN)), serving=label)
     return joined(
-        panel for name, release in sorted(running) for panel in engine(name).panels(release, series)
+        panel for name, release in sorted(running) for panel in engine(name).panels(release, choice)
     )
 
 

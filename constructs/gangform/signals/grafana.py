@@ -34,7 +34,6 @@ _KINDS = {
     "stack": "timeseries",
     "number": "stat",
     "table": "table",
-    "states": "state-timeline",
 }
 _LEGEND = {"displayMode": "list", "placement": "bottom", "showLegend": True, "calcs": []}
 _TOOLTIP = {"mode": "multi", "sort": "desc"}
@@ -181,7 +180,7 @@ def _links(panel: Panel) -> list[_Json]:
 
 
 def _coloured(panel: Panel) -> bool:
-    return bool(panel.steps) and panel.look in ("number", "table", "states")
+    return bool(panel.steps) and panel.look in ("number", "table")
 
 
 def _step(step: Step) -> _Json:
@@ -210,15 +209,6 @@ def _looks(panel: Panel) -> tuple[_Json, _Json]:
             "align": "auto",
             "inspect": False,
         }
-    if panel.look == "states":
-        return {
-            "showValue": "auto",
-            "rowHeight": 0.9,
-            "mergeValues": True,
-            "alignValue": "left",
-            "legend": _LEGEND,
-            "tooltip": _TOOLTIP,
-        }, {"lineWidth": 0, "fillOpacity": 70}
     stacked = panel.look == "stack"
     return {"legend": _LEGEND, "tooltip": _TOOLTIP}, {
         "drawStyle": "line",

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from gangform.apis.alerting import Alert, AlertSeverity, monitor_job
 from gangform.apis.promql import Exporter
+from gangform.findings import counted
 from gangform.plan.monitoring import MonitoringPlan
 from gangform.plan.serving import ServingPlan, WorkloadPlan
 from gangform.signals import conditions
 from gangform.signals.queries import GroupSets, Replicas
-from gangform.signals.replicas import counted_as, replicas_of
+from gangform.signals.replicas import noun, replicas_of
 from gangform.units import Seconds
 
 FEWER = "ServingGroupsNotReady"
@@ -95,7 +96,7 @@ class _Writer(NamedTuple):
 
     @property
     def _groups(self) -> str:
-        return counted_as(self.plan)
+        return f"{noun(self.plan)}s"
 
     @property
     def _varies(self) -> bool:
@@ -109,9 +110,7 @@ class _Writer(NamedTuple):
         each = f"{role.shape.gpus} GPUs"
         if role.scaling is not None:
             return f"of {role.scaling.lowest} to {role.scaling.highest} {self._groups} of {each}"
-        count = self.plan.serving.lowest_groups
-        many = self._groups if count > 1 else self._groups.removesuffix("s")
-        return f"of {count} {many} of {each}"
+        return f"of {counted(self.plan.serving.lowest_groups, noun(self.plan))} of {each}"
 
     def _common(self) -> Iterator[Alert]:
         plan, limits, many = self.plan, self._watch.limits, self._groups
@@ -125,7 +124,7 @@ class _Writer(NamedTuple):
             conditions.nothing(replicas, self._watch.not_ready_after),
             "critical",
             f"A serving has no ready {many}.",
-            f"{{{{ $value }}}} {self._all} of {self._who} are ready, so every request fails.",
+            f"{self._who} has {{{{ $value }}}} {self._all} ready, so every request fails.",
             limits.nothing,
         )
         yield self._alert(
@@ -133,8 +132,8 @@ class _Writer(NamedTuple):
             conditions.fewer(replicas, self._watch.quiet_window, wanted=wanted),
             "warning",
             f"A serving has fewer ready {many} than it wants.",
-            f"Only {{{{ $value }}}} {self._all} of {self._who} are wholly ready, fewer than wanted, for longer than "
-            f"the {self._watch.not_ready_after} that a start may take, and no rollout is moving.",
+            f"{self._who} has only {{{{ $value }}}} {self._all} wholly ready, fewer than wanted, for longer than the "
+            f"{self._watch.not_ready_after} that a start may take, and no rollout is moving.",
             self._watch.not_ready_after,
         )
         yield self._alert(
@@ -163,7 +162,7 @@ class _Writer(NamedTuple):
             conditions.mismatch(replicas, service),
             "warning",
             f"A Service has not as many endpoints as there are ready {many}.",
-            f"Service {service} of {self._who} has {{{{ $value }}}} ready endpoints, which is not the number of "
+            f"The number of ready endpoints of Service {service} of {self._who}, {{{{ $value }}}}, is not that of "
             f"ready {many}: requests go to broken ones, or whole ones get none.",
             self._watch.mismatch_after,
         )
@@ -205,7 +204,7 @@ class _Writer(NamedTuple):
             sets.waiting,
             "warning",
             "Pods of a group wait for capacity.",
-            f"{{{{ $value }}}} pods of {self._who} have had no node for {self._watch.pending_after}: they wait for "
+            f"{{{{ $value }}}} of the pods of {self._who} had no node for {self._watch.pending_after}: they wait for "
             f"quota, for nodes, or for a place where a whole group of {sets.size} fits.",
             self._watch.pending_after,
         )
@@ -214,8 +213,8 @@ class _Writer(NamedTuple):
             sets.cordoned,
             "warning",
             "A group runs on a node that takes no new pods.",
-            f"Node {{{{ $labels.node }}}} is cordoned and still runs {{{{ $value }}}} pods of {self._who}: a drain "
-            "waits for this group, or the node was forgotten.",
+            f"Node {{{{ $labels.node }}}} is cordoned and still runs {{{{ $value }}}} of the pods of {self._who}: a "
+            "drain waits for this group, or the node was forgotten.",
             limits.cordoned,
         )
 
@@ -229,7 +228,7 @@ class _Writer(NamedTuple):
                 conditions.at_maximum(self.replicas.exporter, scaling.autoscaler),
                 "warning",
                 f"An autoscaler wants as many {self._groups} as it may have.",
-                f"The autoscaler of {self._who} has wanted its maximum of {{{{ $value }}}} {self._groups} for "
+                f"The autoscaler of {self._who} has wanted its maximum, {{{{ $value }}}}, for "
                 f"{limits.at_maximum}: more load finds no more capacity.",
                 limits.at_maximum,
             )
@@ -245,7 +244,7 @@ class _Writer(NamedTuple):
         if scaling.keda is not None:
             # With a fallback KEDA always has a value, and the autoscaler it makes is never blind.
             rests = not scaling.lowest
-            asked = scaling.keda.triggers[-1 if rests else 0]
+            asked = scaling.keda.vital
             yield self._alert(
                 SIGNAL_LOST,
                 conditions.signal_lost(self.replicas, scaling.autoscaler, asked.query, rests=rests),

@@ -26,6 +26,6 @@ def _exporter(plan: ServingPlan) -> Exporter:
     return Exporter(job=plan.monitoring.job, namespace=plan.namespace)
 
 
-def counted_as(plan: ServingPlan) -> str:
-    """What a replica is called in words."""
-    return "groups" if plan.choice.form.can.runs_groups else "replicas"
+def noun(plan: ServingPlan) -> str:
+    """What a replica is called in words, one of them."""
+    return "group" if plan.choice.form.can.runs_groups else "replica"

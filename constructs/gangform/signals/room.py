@@ -52,8 +52,8 @@ def alerts(plan: ServingPlan) -> Iterator[Alert]:
         for_=after,
         severity="warning",
         summary="A group has nowhere to be rebuilt.",
-        description=f"The free nodes of {where} take {{{{ $value }}}} more pods of {plan.name} in namespace "
-        f"{{{{ $labels.namespace }}}}, and a group is {size} of {room.taken} GPUs: {means}.",
+        description=f"The free nodes of {where} have room for {{{{ $value }}}} more of the pods of {plan.name} in "
+        f"namespace {{{{ $labels.namespace }}}}, and a group is {size} of {room.taken} GPUs: {means}.",
     )
 
 

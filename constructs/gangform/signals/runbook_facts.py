@@ -18,6 +18,7 @@ from gangform.plan.queues import QueuePlan
 from gangform.plan.role import RolePlan, WorkloadPlan
 from gangform.plan.serving import ServingPlan
 from gangform.signals import queues
+from gangform.signals.replicas import noun
 from gangform.units import Seconds
 
 GROUP = "$GROUP"
@@ -72,7 +73,7 @@ class ServingFacts(NamedTuple):
     @property
     def one(self) -> str:
         """What a replica is called."""
-        return "group" if self.grouped else "replica"
+        return noun(self.plan)
 
     @property
     def many(self) -> str:
@@ -82,7 +83,7 @@ class ServingFacts(NamedTuple):
     @property
     def gpus(self) -> int:
         """Of a whole group."""
-        return self.role.shape.world
+        return self.role.shape.gpus
 
     @property
     def lowest(self) -> int:
@@ -100,7 +101,9 @@ class ServingFacts(NamedTuple):
     @property
     def a_group(self) -> str:
         """What one group is."""
-        each = f"One {self.one} is {counted(self.size, 'pod')} of {self.gpus // self.size} GPUs"
+        each = (
+            f"One {self.one} is {counted(self.size, 'pod')} of {self.role.shape.gpus_per_pod} GPUs"
+        )
         return f"{each}: {self.gpus} GPUs." if self.size > 1 else f"{each}."
 
     @property
@@ -118,9 +121,11 @@ class ServingFacts(NamedTuple):
         varies = self.lowest != self.highest
         least = " at the least" if varies else ""
         if self.lowest <= 1:
-            if varies:
-                return "At its minimum nothing serves with one missing."
-            return "With one missing nothing serves."
+            return (
+                "Where it is the only one, nothing serves without it."
+                if least
+                else "With one missing nothing serves."
+            )
         kept = self.lowest - 1
         return (
             f"With one missing {kept} of {self.lowest}{least} keep serving, "

@@ -40,9 +40,9 @@ def alerts(plan: ServingPlan) -> Iterator[Alert]:
             for_=watch.limits.blocked,
             severity="warning",
             summary="A rollout waits for room.",
-            description=f"{{{{ $value }}}} pods of {who} have had no node for {watch.limits.blocked} in the middle of "
-            "a rollout, and no group became ready meanwhile: the new group finds no quota, no nodes or no domain that "
-            "holds it.",
+            description=f"{{{{ $value }}}} of the pods of {who} had no node for {watch.limits.blocked} in the middle "
+            "of a rollout, and no group became ready meanwhile: the new group finds no quota, no nodes or no domain "
+            "that holds it.",
         )
     if api.SETS_OBSERVED in watch.states:
         yield Alert(
