@@ -329,41 +329,6 @@ def a_set_is_absent(world: World) -> Scenario:
     return Scenario(gone, {14: [], 15: alarm, 90: alarm}, {20: serves})
 
 
-def a_set_is_deleted_and_its_endpoints_are_left(world: World) -> Scenario:
-    """Sets of others of the namespace say nothing of ours."""
-    if len(world.sets) > 1:
-        return Scenario({}, {60: []})
-    left = set(not_endpoints(world))
-    gone = {name: None for name in a_set_is_absent(world).differs if name not in left}
-    return Scenario(gone, {14: [], 15: absent(world), 60: absent(world)})
-
-
-def a_leader_is_not_ready_and_another_series_says_so(world: World) -> Scenario:
-    """The exporter has a series for each value of a condition. A leader that is not Ready serves nobody."""
-    leader = world.leaders[1]
-    differs: dict[str, str | None] = {ready(leader): steady(0), up(leader): steady(0)}
-    differs[ready(leader).replace('"true"', '"false"')] = steady(1)
-    differs[ready(leader).replace('"true"', '"unknown"')] = steady(0)
-    if world.size > 1:
-        differs[set_ready(leader)] = steady(world.size - 2)
-    return Scenario(
-        {**differs, **not_endpoints(world, leader)},
-        {19: [], 20: [in_namespace(FEWER, 1)], 60: [in_namespace(FEWER, 1)]},
-        {10: world.serves(1, 2)},
-    )
-
-
-def a_leader_is_not_ready_beside_its_workers(world: World) -> Scenario:
-    leader = world.leaders[1]
-    differs: dict[str, str | None] = {ready(leader): steady(0)}
-    differs[ready(leader).replace('"true"', '"false"')] = steady(1)
-    return Scenario(
-        {**differs, **not_endpoints(world, leader)},
-        {19: [], 20: [in_namespace(FEWER, 1)]},
-        {10: world.serves(1, 2)},
-    )
-
-
 def the_exporter_is_missing(world: World) -> Scenario:
     """One alert says so, and no other guesses."""
     gone = {name: None for name in world.healthy() if "kube-state-metrics" in name}
@@ -394,9 +359,6 @@ GROUP_SCENARIOS = [
     slices_are_not_exported,
     a_node_is_cordoned,
     a_set_is_absent,
-    a_set_is_deleted_and_its_endpoints_are_left,
-    a_leader_is_not_ready_and_another_series_says_so,
-    a_leader_is_not_ready_beside_its_workers,
     the_exporter_is_missing,
 ]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tests.signals.group_scenarios import FEWER, NOTHING, not_endpoints
+from tests.signals.group_scenarios import FEWER, NOTHING, a_set_is_absent, absent, not_endpoints
 from tests.signals.scenario import (
     Scenario,
     Series,
     in_namespace,
     ready,
     set_ready,
+    steady,
     then,
     up,
     updated,
@@ -55,7 +56,48 @@ def the_only_group_dies(world: World) -> Scenario:
     )
 
 
-SCENARIOS = [no_group_is_whole, the_only_group_dies]
+def a_set_is_deleted_and_its_endpoints_are_left(world: World) -> Scenario:
+    """Sets of others of the namespace say nothing of ours."""
+    if len(world.sets) > 1:
+        return Scenario({}, {60: []})
+    left = set(not_endpoints(world))
+    gone = {name: None for name in a_set_is_absent(world).differs if name not in left}
+    return Scenario(gone, {14: [], 15: absent(world), 60: absent(world)})
+
+
+def a_leader_is_not_ready_and_another_series_says_so(world: World) -> Scenario:
+    """The exporter has a series for each value of a condition. A leader that is not Ready serves nobody."""
+    leader = world.leaders[1]
+    differs: dict[str, str | None] = {ready(leader): steady(0), up(leader): steady(0)}
+    differs[ready(leader).replace('"true"', '"false"')] = steady(1)
+    differs[ready(leader).replace('"true"', '"unknown"')] = steady(0)
+    if world.size > 1:
+        differs[set_ready(leader)] = steady(world.size - 2)
+    return Scenario(
+        {**differs, **not_endpoints(world, leader)},
+        {19: [], 20: [in_namespace(FEWER, 1)], 60: [in_namespace(FEWER, 1)]},
+        {10: world.serves(1, 2)},
+    )
+
+
+def a_leader_is_not_ready_beside_its_workers(world: World) -> Scenario:
+    leader = world.leaders[1]
+    differs: dict[str, str | None] = {ready(leader): steady(0)}
+    differs[ready(leader).replace('"true"', '"false"')] = steady(1)
+    return Scenario(
+        {**differs, **not_endpoints(world, leader)},
+        {19: [], 20: [in_namespace(FEWER, 1)]},
+        {10: world.serves(1, 2)},
+    )
+
+
+SCENARIOS = [
+    no_group_is_whole,
+    the_only_group_dies,
+    a_set_is_deleted_and_its_endpoints_are_left,
+    a_leader_is_not_ready_and_another_series_says_so,
+    a_leader_is_not_ready_beside_its_workers,
+]
 
 
 def normal(plan: ServingPlan) -> Series:
