@@ -70,7 +70,9 @@ def _verdict(price: Price) -> str:
             return f"made anew: it was {price.former}"
         groups = "all groups" if price.groups is None else counted(price.groups[0], "group")
         why = f"it was {price.former}" if price.former else f"{behind} ({_says(price)})"
-        return f"recreates {groups} ({counted(price.gpus[0], 'GPU')}): {why}"
+        # Who may stand at zero has no number of its own: what runs is whatever its autoscaler has made.
+        gpus = f" ({counted(price.gpus[0], 'GPU')})" if price.groups or price.gpus[0] else ""
+        return f"recreates {groups}{gpus}: {why}"
     if not price.fields:
         return word
     more = _says(price)
