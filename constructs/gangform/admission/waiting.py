@@ -44,8 +44,8 @@ def pending(expr: str, queue: str, limits: AlertDefaults, *, why: str) -> Alert:
         for_=limits.pending,
         severity="warning",
         summary="Groups wait in a queue.",
-        description=f"Groups wait in {queue}, {{{{ $value }}}} now, and for {limits.pending} there was always one: "
-        f"{why}.",
+        description=f"Groups wait in {queue}, {{{{ $value }}}} now, and for {limits.pending} there was always "
+        f"one: {why}.",
     )
 
 
