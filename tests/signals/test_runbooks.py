@@ -11,28 +11,20 @@ from typing import Literal
 import pytest
 from tests.signals.forms import FORMS
 from tests.signals.kubectl import Command, commands, parse
+from tests.signals.pages import WRITTEN, alert, cluster
 from tests.signals.scenario import MakePlan
 
 from gangform.admission.admission import BACKENDS
-from gangform.apis.alerting import Alert
-from gangform.inputs.cluster import Cluster, Installed, Monitoring, Pool
+from gangform.inputs.cluster import Monitoring
 from gangform.inputs.serving import Admission, Disruption
-from gangform.plan.cluster import ClusterPlan, plan_cluster
 from gangform.plan.serving import ServingPlan
 from gangform.signals import queues, runbooks
 from gangform.signals.alerts import NAMES, alerts
 from gangform.signals.groups import SIGNAL_LOST
 from gangform.signals.runbook_facts import ClusterFacts, QueueFacts, ServingFacts
-from gangform.units import Seconds
 
-TEMPLATES = Path(runbooks.__file__).parent / "templates" / "runbooks"
-WRITTEN = sorted(
-    path.name.removesuffix(".md.j2") for path in TEMPLATES.glob("*.md.j2") if path.name[0].isupper()
-)
-"""Alerts with a page, also those that other sources give."""
 OF_SERVINGS = [name for name in WRITTEN if name.startswith("Serving")]
 OF_SCALERS = [name for name in OF_SERVINGS if name.startswith("ServingAutoscaler")]
-OF_QUEUES = [name for name in WRITTEN if name.startswith("Queue")]
 
 Shape = tuple[str, dict[str, object]]
 SHAPES: dict[str, Shape] = {
@@ -49,29 +41,6 @@ SHAPES: dict[str, Shape] = {
     "groups drained by hand": ("groups", {"disruption": Disruption(mode="perGroup")}),
 }
 """Every form, backend, budget and autoscaler whose pages differ."""
-
-
-def alert(name: str, after: Seconds | None = Seconds(600)) -> Alert:
-    return Alert(
-        name=name,
-        expr="vector(1)",
-        severity="warning",
-        summary="Something is wrong.",
-        description="",
-        for_=after,
-    )
-
-
-def cluster(plan: ServingPlan) -> ClusterPlan:
-    return plan_cluster(
-        Cluster(
-            name="prod",
-            versions=Installed(kubernetes="1.36", lws="0.10", kueue="0.19", volcano="1.15"),
-            foundation="all",
-            pools={"gpu": Pool(hardware="eight")},
-        ),
-        [plan],
-    )
 
 
 @pytest.fixture(scope="module", params=SHAPES)
@@ -369,54 +338,3 @@ def test_a_page_speaks_of_no_page_that_is_not_there(plan: ServingPlan) -> None:
         text = page_of(plan, name)
         assert re.findall(r"\]\(([^)]*)\)", text) == ["README.md"], name
         assert not re.search(r":\s*$", text, re.M), name
-
-
-# ── queues and clusters ──────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "none"])
-@pytest.mark.parametrize("name", OF_QUEUES)
-def test_a_queue_has_pages_too(make_plan: MakePlan, backend: str, name: str) -> None:
-    plan = make_plan(admission=Admission(backend=backend, queue="serving"))
-    found = cluster(plan)
-    (queue,) = found.queues
-    facts = QueueFacts(queue, found, frozenset(OF_QUEUES))
-    text = runbooks.Book(facts, ()).page(alert(name))
-    assert text.startswith(f"# {name}: {backend}.serving\n")
-    assert "llm: " in text and "24 GPUs" in text
-    lines = [parse(line) for line in commands(text)]
-    assert lines
-    links = re.findall(r"\]\(([^)]*)\)", text)
-    assert set(links) <= {"README.md", *(f"{each}.md" for each in OF_QUEUES)}
-
-
-@pytest.mark.parametrize(
-    ("form", "backend", "asked"),
-    [
-        ("groups", "kueue", "llm: 2 groups of 24 GPUs in 3 pods"),
-        ("groups of one", "kueue", "llm: 2 groups of 8 GPUs"),
-        ("deployment", "kueue", "llm: 2 replicas of 8 GPUs"),
-        ("sets of one group", "volcano-podgroup", "llm: 2 groups of 16 GPUs in 2 pods"),
-    ],
-)
-def test_a_queue_says_what_each_serving_asks_for(
-    make_plan: MakePlan, form: str, backend: str, asked: str
-) -> None:
-    found = cluster(make_plan(form, admission=Admission(backend=backend, queue="serving")))
-    assert QueueFacts(found.queues[0], found, frozenset()).users == [asked]
-
-
-def test_a_command_says_where_the_number_of_a_group_stands(make_plan: MakePlan) -> None:
-    plan = make_plan()
-    found = {each.name: each for each in alerts(plan)}
-    book = runbooks.Book(ServingFacts(plan, cluster(plan), frozenset()), ())
-    where = "in the label `pod` of the alert"
-    assert where in book.page(found["ServingEngineStalled"])
-    assert where not in book.page(found["ServingRequestErrors"])
-
-
-def test_a_cluster_has_a_page_too(make_plan: MakePlan) -> None:
-    facts = ClusterFacts(cluster(make_plan()), frozenset())
-    text = runbooks.Book(facts, ()).page(alert("StateMetricsMissing"))
-    assert text.startswith("# StateMetricsMissing: kube-state-metrics.objects\n")
-    assert [parse(line) for line in commands(text)]

@@ -324,11 +324,7 @@ def _text(text: str, pad: str) -> str:
         raise EmitError(
             f"{_shown(text)} begins with a tab, which readers refuse at the beginning of a block"
         )
-    lines = text.removesuffix("\n")
-    if "\n\n" in text:
-        lines = re.sub(r"\n+(?=[^\n])", lambda run: run[0] + pad, lines)
-    else:
-        lines = lines.replace("\n", f"\n{pad}")
+    lines = re.sub(r"\n+(?=[^\n])", lambda run: run[0] + pad, text.removesuffix("\n"))
     return f"|{indicator}{chomp}\n{pad}{lines}"
 
 
