@@ -139,6 +139,8 @@ def test_a_cold_start_is_held_against_what_clients_wait(
         assert "10m" in one.what and "15m at the worst" in one.what and not one.breaks
         assert "bufferHolds: 15m" in one.fix
     assert any("waits 10m for a cold start, 15m at the worst" in one for one in plan.remarks)
+    assert any("brings none where there is none" in one for one in plan.remarks)
+    assert any("keeps the groups that are there, 2 at the least" in one for one in scaled().remarks)
 
 
 def test_keda_has_to_know_where_prometheus_is(

@@ -90,7 +90,7 @@ class KedaPlan(NamedTuple):
     failures: int
     """Answers missed in a row, after which the fallback counts."""
     fallback: int
-    """Groups wanted at the least without an answer; more that are there stay."""
+    """Groups wanted at the least without an answer, where one is there; more that are there stay."""
     cooldown: Seconds | None
     """From the last request to zero groups; `None` where one group stays."""
 
@@ -102,7 +102,11 @@ class KedaPlan(NamedTuple):
 
 @formula("max(1, min)", source="observability §3.5")
 def fallback(lowest: int) -> int:
-    """Without an answer nobody knows whether somebody waits, so one group is wanted, also of a serving at zero."""
+    """Without an answer nobody knows whether somebody waits, so the last group stays.
+
+    A serving that is at zero then stays there: its HorizontalPodAutoscaler is off, and KEDA leaves such a target alone
+    (`pkg/scaling/executor/scale_scaledobjects.go` of 2.18.0).
+    """
     return max(1, lowest)
 
 
@@ -121,7 +125,7 @@ def derive(
     mine = ", ".join(
         equal(label, value) for label, value in {"namespace": namespace, **selector}.items()
     )
-    # Without a group there is no series: no reason for a fallback, which would bring a group back for good.
+    # Without a group there is no series: that is no failure, which would keep the last group and hide a real one.
     or_none = "" if asked.min else " or vector(0)"
     waiting = engine.waiting_metric if asked.metric is None else asked.metric
     triggers = [Trigger("waiting", f"sum({waiting}{{{mine}}}){or_none}", target)]
@@ -239,9 +243,10 @@ def remarks(asked: Autoscaling | None, startup: StartupPlan, plan: KedaPlan | No
     """What is not promised under KEDA."""
     if asked is None or plan is None:
         return []
+    kept = f"{plan.fallback} at the least" if asked.min else "and brings none where there is none"
     made = [
-        f"without an answer from Prometheus KEDA keeps the groups that are there, {plan.fallback} at the least, and no "
-        f"alert of a HorizontalPodAutoscaler sees it: `kubectl get {keda.KIND.lower()}` shows FALLBACK True"
+        f"without an answer from Prometheus KEDA keeps the groups that are there, {kept}, and no alert of a "
+        f"HorizontalPodAutoscaler sees it: `kubectl get {keda.KIND.lower()}` shows FALLBACK True"
     ]
     if not asked.min:
         made.append(
