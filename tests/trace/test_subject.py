@@ -99,7 +99,7 @@ def test_a_boolean_is_traced_too(subject: Subject) -> None:
 
 @pytest.mark.thorough
 def test_a_text_that_is_put_together_follows_its_parts(subject: Subject) -> None:
-    found = ask(subject, "PrometheusRule", "spec", "groups", 0, "name")
+    found = ask(subject, "PrometheusRule", "spec", "groups", 1, "name")
     assert found.value == "r1.serving"
     assert named(found, "input") == ["name"]
     served = ask(subject, "LeaderWorkerSet", *ENGINE, "args", 1)
