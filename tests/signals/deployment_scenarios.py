@@ -17,6 +17,17 @@ from tests.signals.scenario import (
 from tests.signals.world import elsewhere
 
 from gangform.plan.serving import ServingPlan
+from gangform.signals import records
+
+
+def serves(ready: int, desired: int) -> dict[str, float]:
+    """What is recorded of so many ready and wanted pods; no share of nothing. Their GPUs are those of the form."""
+    found: dict[str, float] = {records.READY: ready, records.DESIRED: desired}
+    return {**found, records.SHARE: ready / desired} if desired else found
+
+
+def recorded(name: str, namespace: str, serving: str) -> str:
+    return f'{name}{{namespace="{namespace}",serving="{serving}"}}'
 
 
 def status(name: str, deployment: str = "llm") -> str:
@@ -39,9 +50,20 @@ DEPLOYMENT: Series = {
 NO_ENDPOINTS: dict[str, str | None] = {name: None for name in DEPLOYMENT if "endpoints{" in name}
 ONE_ENDPOINT = {name: None for name in NO_ENDPOINTS if "llm-5f-b" in name}
 DEPLOYMENT_SCENARIOS = {
-    "nothing is wrong": Scenario({}, {1: [], 90: []}),
+    "nothing is wrong": Scenario({}, {1: [], 90: []}, {5: serves(2, 2)}),
+    "others are recorded too": Scenario(
+        {
+            recorded(name, *whose): steady(5)
+            for name in (records.READY, records.DESIRED)
+            for whose in (("m", "llm-x"), ("n", "llm"))
+        },
+        {90: []},
+        {5: serves(2, 2)},
+    ),
     "one pod is not ready": Scenario(
-        {READY: steady(1), **ONE_ENDPOINT}, {19: [], 20: [in_namespace("ServingGroupsNotReady", 1)]}
+        {READY: steady(1), **ONE_ENDPOINT},
+        {19: [], 20: [in_namespace("ServingGroupsNotReady", 1)]},
+        {5: serves(1, 2)},
     ),
     "no pod is ready": Scenario(
         {READY: then((2, 10), (0, 1)), **dict.fromkeys(NO_ENDPOINTS, "1+0x9 stale")},
@@ -50,6 +72,7 @@ DEPLOYMENT_SCENARIOS = {
             15: [in_namespace("ServingNoGroupReady", 0)],
             60: [in_namespace("ServingNoGroupReady", 0), in_namespace("ServingGroupsNotReady", 0)],
         },
+        {5: serves(2, 2), 15: serves(0, 2)},
     ),
     "it is one, and dies soon after its first start": Scenario(
         {
@@ -87,6 +110,7 @@ DEPLOYMENT_SCENARIOS = {
             {**DEPLOYMENT, READY: steady(0), PODS: steady(3), UPDATED: steady(1), **NO_ENDPOINTS}
         ),
         {60: []},
+        {60: serves(2, 2)},
     ),
     "two exporters show one pod that is not ready": Scenario(
         {
@@ -95,6 +119,7 @@ DEPLOYMENT_SCENARIOS = {
             **ONE_ENDPOINT,
         },
         {19: [], 20: [in_namespace("ServingGroupsNotReady", 1)]},
+        {5: serves(1, 2)},
     ),
     "two exporters show a surge pod that never gets ready": Scenario(
         {
@@ -134,7 +159,12 @@ DEPLOYMENT_SCENARIOS = {
         {19: [], 20: [in_namespace("ServingLeaderNotScraped", 1)], 40: []},
     ),
     "scaled to zero": Scenario(
-        {**{name: steady(0) for name in (WANTED, PODS, READY, UPDATED)}, **NO_ENDPOINTS}, {90: []}
+        {**{name: steady(0) for name in (WANTED, PODS, READY, UPDATED)}, **NO_ENDPOINTS},
+        {90: []},
+        {90: serves(0, 0)},
+    ),
+    "more are ready than wanted, as one goes": Scenario(
+        {READY: steady(3)}, {2: []}, {2: {**serves(3, 2), records.SHARE: 1}}
     ),
     "a surge pod never gets ready": Scenario(
         {PODS: then((2, 20), (3, 1)), UPDATED: then((2, 20), (1, 1))},
@@ -187,4 +217,15 @@ def normal(plan: ServingPlan) -> Series:
 
 
 def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
-    return DEPLOYMENT_SCENARIOS if is_deployment(plan) else {}
+    if not is_deployment(plan):
+        return {}
+    gpus = plan.lead.shape.gpus
+    return {
+        name: each._replace(
+            records={
+                minute: {**values, records.GPUS: values[records.READY] * gpus}
+                for minute, values in each.records.items()
+            }
+        )
+        for name, each in DEPLOYMENT_SCENARIOS.items()
+    }

@@ -161,6 +161,7 @@ def _noticed(
 
 
 EQUIVALENT: Mapping[str, str] = {
+    "QueueGroupsEvicted: every `max by .cluster_queue.` becomes sum": "only its labels count",
     "ServingGroupsNotReady: .*`max by .namespace, statefulset, revision.` becomes sum": "only its labels count",
     "Serving(GroupsNotReady|LeaderEndpointsMismatch): every pod=.* widened": "only what is called "
     "like a worker set is joined",

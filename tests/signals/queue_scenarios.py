@@ -104,6 +104,17 @@ KUEUE_SCENARIOS = {
         },
         {29: [], 30: [WAITS]},
     ),
+    "one group waits": Scenario(
+        {pending("inadmissible", role): steady(1) for role in ROLES},
+        {29: [], 30: [fires("QueuePending")]},
+    ),
+    "no domain holds one group": Scenario(
+        {cause("TopologyPlacementFailed", role): steady(1) for role in ROLES},
+        {
+            9: [],
+            10: [fires("QueueUnadmittedByReason", 1, underlying_cause="TopologyPlacementFailed")],
+        },
+    ),
     "a rebuilt group waits for a while": Scenario(
         {pending("active"): then((0, 10), (1, 25), (0, 1))}, {34: [], 50: []}
     ),
@@ -226,6 +237,18 @@ VOLCANO_SCENARIOS = {
         },
         {29: [], 30: [TWO]},
     ),
+    "both controller managers show the gangs that wait": Scenario(
+        {
+            name: steady(1)
+            for each in (of_volcano("pending"), of_volcano("inqueue"))
+            for name in (each, each.replace("}", ',instance="new"}'))
+        },
+        {29: [], 30: [TWO]},
+    ),
+    "one gang waits": Scenario(
+        {of_volcano("inqueue"): steady(1)},
+        {29: [], 30: [Fires("QueuePending", 1, {"queue_name": "serving"})]},
+    ),
     "a gang waits for a while": Scenario(
         {of_volcano("inqueue"): then((0, 10), (1, 25), (0, 1))}, {34: [], 50: []}
     ),
@@ -266,6 +289,9 @@ SHOWN_SCENARIOS = {
     ),
     "it may not list Workloads": Scenario(
         {WORKLOADS: None}, {14: [], 15: [unseen("Workload")], 90: [unseen("Workload")]}
+    ),
+    "it may not list the Workload of the only group": Scenario(
+        {WORKLOADS: None, GROUPS: steady(1)}, {14: [], 15: [unseen("Workload")]}
     ),
     "everything is scaled to zero": Scenario({WORKLOADS: None, GROUPS: steady(0)}, {90: []}),
     "nothing is applied yet": Scenario(dict.fromkeys(SHOWN), {90: []}),

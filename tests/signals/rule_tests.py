@@ -103,16 +103,25 @@ def checks_of(name: str, rule: Mapping[str, Any], scenario: Scenario) -> list[di
 
 
 def records_of(name: str, rule: Mapping[str, Any], scenario: Scenario) -> list[dict[str, Any]]:
-    """What a recording rule under some name is to have written; a record that is not named has no value."""
+    """What a recording rule under some name is to have written; a record that is not named has no value.
+
+    What a scenario has of other servings stands there too, under the record's own name.
+    """
     serving, record = rule["labels"]["serving"], rule["record"]
     labels = f'{name}{{namespace="m",serving="{serving}"}}'
+    others = [
+        {"labels": key, "value": float(values.partition("+")[0])}
+        for key, values in scenario.differs.items()
+        if values is not None and key.startswith(f"{name}{{")
+    ]
     return [
         {
             "expr": name,
             "eval_time": f"{minute}m",
-            "exp_samples": [{"labels": labels, "value": values[record]}]
-            if record in values
-            else [],
+            "exp_samples": [
+                *([{"labels": labels, "value": values[record]}] if record in values else []),
+                *others,
+            ],
         }
         for minute, values in scenario.records.items()
     ]
