@@ -121,7 +121,7 @@ def test_a_pool_without_domains_lies_in_one_place(
 ) -> None:
     clusters, library = fleet
     nodes = nodes_of(clusters["prod-plain"], library)
-    assert len({node["metadata"]["name"] for node in nodes}) == 20
+    assert len({node["metadata"]["name"] for node in nodes}) == 28
 
 
 def test_the_scheduler_has_the_plugins_that_the_cluster_declares() -> None:
