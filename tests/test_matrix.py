@@ -21,6 +21,7 @@ from gangform.findings import InputError
 from gangform.plan.serving import ServingPlan, plan_serving
 
 
+@pytest.mark.thorough
 def test_a_sensible_share_is_accepted_and_the_rest_is_refused_with_reasons(
     record_property: Callable[[str, object], None],
 ) -> None:

@@ -284,6 +284,7 @@ def test_rows_that_failed_later_count_in_neither_test() -> None:
     assert by_id()["k030"].started is None
 
 
+@pytest.mark.thorough
 def test_the_script_prints_rows_medians_and_both_counts(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

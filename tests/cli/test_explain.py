@@ -78,6 +78,7 @@ def test_an_alert_has_a_page(run: Run) -> None:
     assert "`gangform runbook SERVING QueuePending`" in run("explain", "queuepending").err
 
 
+@pytest.mark.thorough
 def test_a_value_is_explained(run: Run, known: None) -> None:
     path = "spec.rolloutStrategy.rollingUpdateConfiguration.maxSurge"
     status, out, _ = run("explain", "LeaderWorkerSet/r1", path, "-o", "json")

@@ -261,6 +261,7 @@ def test_the_plan_for_a_pull_request(run: Run) -> None:
     assert all("*" not in "".join(line.split("`")[::2]) for line in commands)
 
 
+@pytest.mark.thorough
 def test_findings_stand_in_the_order_of_the_file(run: Run, folder: Path) -> None:
     """Not of the names: `a-small` is written behind `r1`."""
     fleet = folder / "gangform.yaml"

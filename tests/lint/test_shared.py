@@ -69,6 +69,7 @@ def test_a_folder_of_many_sets(processes: int) -> None:
     judged_alike(f"same(CASES, processes={processes})", least=80)
 
 
+@pytest.mark.thorough
 def test_files_that_were_named() -> None:
     judged_alike("same(*map(str, sorted(Path(CASES).glob('*.yaml'))))", least=80)
 
@@ -101,6 +102,7 @@ same(*map(str, sorted(folder.iterdir())))"""
     judged_alike(code, least=5)
 
 
+@pytest.mark.thorough
 def test_comments_that_hide_and_comments_that_do_not() -> None:
     code = """
 lines = stream().decode().splitlines()
@@ -110,6 +112,7 @@ same("-", stdin=whole.encode())"""
     judged_alike(code, least=80)
 
 
+@pytest.mark.thorough
 def test_a_rule_that_fails() -> None:
     code = """
 load()
@@ -122,6 +125,7 @@ same(CASES)"""
     judged_alike(code, least=80, failed=2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("when", ["len(calls) > 3", "True"])
 @pytest.mark.parametrize("where", ["read_piece", "judge"])
 def test_a_process_that_dies_takes_no_finding_with_it(where: str, when: str) -> None:

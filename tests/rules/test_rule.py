@@ -146,6 +146,7 @@ def test_no_rule_raises_where_a_value_is_something_else(
             judge(documents(*changed), Context(complete=place % 2 == 0))
 
 
+@pytest.mark.thorough
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_no_rule_raises_on_several_wrong_values(

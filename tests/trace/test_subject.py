@@ -66,6 +66,7 @@ def named(found: Answer, sort: str) -> list[str]:
     return [str(one.path[-1]) for one in found.causes if one.sort == sort]
 
 
+@pytest.mark.thorough
 def test_a_number_follows_field_formula_inputs_and_defaults(subject: Subject) -> None:
     found = ask(subject, "LeaderWorkerSet", *ENGINE, "startupProbe", "failureThreshold")
     assert [one.path for one in found.causes if one.sort == "plan"] == [
