@@ -16,7 +16,7 @@ from tests.signals.scenario import (
     steady,
     up,
 )
-from tests.signals.world import World
+from tests.signals.world import World, of_groups
 
 from gangform.plan.serving import ServingPlan
 
@@ -79,7 +79,4 @@ def normal(plan: ServingPlan) -> Series:
 
 
 def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
-    if not plan.choice.form.can.makes_stateful_sets:
-        return {}
-    world = World.of(plan)
-    return {make.__name__: make(world) for make in SCENARIOS}
+    return of_groups(plan, SCENARIOS)

@@ -15,7 +15,7 @@ from tests.signals.scenario import (
     updated,
     wanted,
 )
-from tests.signals.world import World
+from tests.signals.world import World, of_groups
 
 from gangform.plan.serving import ServingPlan
 
@@ -105,7 +105,4 @@ def normal(plan: ServingPlan) -> Series:
 
 
 def scenarios(plan: ServingPlan, normal: Series) -> dict[str, Scenario]:
-    if not plan.choice.form.can.makes_stateful_sets:
-        return {}
-    world = World.of(plan)
-    return {make.__name__: make(world) for make in SCENARIOS}
+    return of_groups(plan, SCENARIOS)

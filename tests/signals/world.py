@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from tests.signals.scenario import (
+    Scenario,
     Series,
     asks,
     bound,
@@ -120,6 +122,16 @@ class World(NamedTuple):
         found: dict[str, float] = {records.READY: ready, records.DESIRED: desired}
         found[records.GPUS] = ready * self.size * self.gpus
         return {**found, records.SHARE: ready / desired} if desired else found
+
+
+def of_groups(
+    plan: ServingPlan, makers: Iterable[Callable[[World], Scenario]]
+) -> dict[str, Scenario]:
+    """Scenarios of a serving whose replicas are groups, by name; none of a Deployment."""
+    if not plan.choice.form.can.makes_stateful_sets:
+        return {}
+    world = World.of(plan)
+    return {make.__name__: make(world) for make in makers}
 
 
 def node(name: str, domain: str, level: str | None, *, ready: int = 1, gpus: int = 8) -> Series:
